@@ -1,0 +1,1 @@
+"""From points to a curve, a fit, a forecast and a decision."""

@@ -1,0 +1,149 @@
+"""One run's held-out pass rate against compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scalerl.errors import InputError
+
+Vector: TypeAlias = NDArray[np.float64]
+Unit: TypeAlias = Literal["gpu_hours", "flops", "tokens", "steps"]
+Metric: TypeAlias = Literal["pass_rate", "reward"]
+
+UNITS: tuple[Unit, ...] = get_args(Unit)
+UNIT_NAMES: Mapping[Unit, str] = MappingProxyType(
+    {"gpu_hours": "GPU-hours", "flops": "FLOPs", "tokens": "tokens", "steps": "steps"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PromptCounts:
+    """How often each held-out prompt was passed at each point: rows are points, columns are prompts."""
+
+    prompts: tuple[str, ...]
+    num_passed: Vector
+    num_samples: Vector
+
+    def noise_variance(self) -> Vector:
+        """Variance of each point's mean pass rate on this fixed set of prompts: sum p(1-p)/k over N^2.
+
+        The unbiased estimate p(1-p)/(k-1) stands in for p(1-p)/k; a prompt sampled once tells nothing about
+        its own spread and is taken at the spread of the mean.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = self.num_passed / self.num_samples
+            within = rate * (1 - rate) / (self.num_samples - 1)
+        mean = np.nanmean(rate, axis=1, keepdims=True)
+        within = np.where(self.num_samples > 1, within, mean * (1 - mean))
+        asked = self.num_samples > 0
+        return np.where(asked, within, 0.0).sum(axis=1) / asked.sum(axis=1) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curve:
+    """One run's points, ordered by compute, with their unit.
+
+    `num_samples` is how many judged answers stand behind each point (NaN where unknown), `axes` the compute of
+    the same points in every unit that is known, `warnings` what the reader had to decide, in words.
+
+    >>> curve = Curve.of([0, 100, 200, 400], [0.2, 0.3, 0.4, 0.45], unit="gpu_hours", num_samples=16_000)
+    >>> len(curve), curve.last_compute, curve.between(until=200).value.tolist()
+    (4, 400.0, [0.2, 0.3, 0.4])
+    """
+
+    name: str
+    unit: Unit
+    compute: Vector
+    value: Vector
+    num_samples: Vector
+    step: Vector | None = None
+    metric: Metric = "pass_rate"
+    axes: Mapping[Unit, Vector] = field(default_factory=dict)
+    counts: PromptCounts | None = None
+    truncation: Vector | None = None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        compute: ArrayLike,
+        value: ArrayLike,
+        *,
+        unit: Unit,
+        name: str = "curve",
+        num_samples: ArrayLike | None = None,
+    ) -> Curve:
+        """Make a curve of plain numbers; one `num_samples` serves all points."""
+        x, y = np.array(compute, dtype=float), np.array(value, dtype=float)
+        n = np.full_like(x, np.nan) if num_samples is None else np.broadcast_to(num_samples, x.shape)
+        return cls(name=name, unit=unit, compute=x, value=y, num_samples=np.array(n, dtype=float))
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise InputError(f"unit is {self.unit!r}; expected one of {', '.join(UNITS)}", file=self.name)
+        if self.compute.ndim != 1 or not self.compute.shape == self.value.shape == self.num_samples.shape:
+            raise InputError("compute, value and num_samples must be rows of equal length", file=self.name)
+        if not len(self.compute):
+            raise InputError("no points", file=self.name)
+        self._check(~np.isfinite(self.compute) | (self.compute < 0), "compute", "a finite number, 0 or more")
+        self._check(~((self.value >= 0) & (self.value <= 1)), "value", "a number from 0 to 1")
+        self._check(self.num_samples <= 0, "num_samples", "a positive count")
+        if (np.diff(self.compute) <= 0).any():
+            raise InputError("compute must rise from point to point", file=self.name)
+        for row in (self.compute, self.value, self.num_samples):
+            row.flags.writeable = False
+
+    def _check(self, is_bad: NDArray[np.bool_], field_name: str, expected: str) -> None:
+        if is_bad.any():
+            at = int(np.argmax(is_bad))
+            found = getattr(self, field_name)[at]
+            raise InputError(f"{field_name} of point {at + 1} is {found:g}; expected {expected}", file=self.name)
+
+    def __len__(self) -> int:
+        return len(self.compute)
+
+    @property
+    def last_compute(self) -> float:
+        """Compute of the last point."""
+        return float(self.compute[-1])
+
+    def take(self, chosen: NDArray[np.bool_]) -> Curve:
+        """Keep the chosen points."""
+        counts = self.counts and replace(
+            self.counts, num_passed=self.counts.num_passed[chosen], num_samples=self.counts.num_samples[chosen]
+        )
+        return replace(
+            self,
+            compute=self.compute[chosen],
+            value=self.value[chosen],
+            num_samples=self.num_samples[chosen],
+            step=None if self.step is None else self.step[chosen],
+            axes={unit: axis[chosen] for unit, axis in self.axes.items()},
+            counts=counts,
+            truncation=None if self.truncation is None else self.truncation[chosen],
+        )
+
+    def between(self, since: float | None = None, until: float | None = None) -> Curve:
+        """Keep the points from `since` to `until`, both inclusive.
+
+        A point at zero compute stays whatever `since` is: it measures the start and belongs to no phase.
+        """
+        low = 0.0 if since is None else since
+        high = np.inf if until is None else until
+        is_start = (self.compute == 0) & (high >= 0)
+        return self.take(((self.compute >= low) & (self.compute <= high)) | is_start)
+
+    def against(self, unit: Unit) -> Curve:
+        """Put the same points on another axis that the log knew."""
+        if unit == self.unit:
+            return self
+        if unit not in self.axes:
+            known = ", ".join(sorted({self.unit, *self.axes}))
+            raise InputError(f"compute is not known in {unit}; known: {known}", file=self.name)
+        return replace(self, unit=unit, compute=self.axes[unit], axes={**self.axes, self.unit: self.compute})

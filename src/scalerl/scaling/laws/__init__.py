@@ -1,0 +1,1 @@
+"""The families of curves, one file each."""
