@@ -24,6 +24,7 @@ from scalerl.scaling.laws.exponential import exponential
 from scalerl.scaling.laws.logistic import logistic
 from scalerl.scaling.laws.power import power
 from scalerl.scaling.laws.sigmoid import sigmoid
+from scalerl.scaling.priors import LogNormal
 
 
 class Share(Protocol):
@@ -37,9 +38,10 @@ class Law:
     """A family of curves: what its two shape parameters are called and how the gain is shared out.
 
     `rate` is how sharply the curve bends (None where the family has no such freedom), `place` the compute at
-    which it bends; a law whose place is not free takes the first fitted compute.
+    which it bends; a law whose place is not free takes the first fitted compute. `rate_prior` is what is
+    believed of the rate before a point is seen.
 
-    >>> law("sigmoid")([0.0, 2542.0], ceiling=0.61, rate=1.92, place=2542.0, start=0.3).tolist()
+    >>> law("sigmoid")([0.0, 2542.0], ceiling=0.61, rate=1.92, place=2542.0, start=0.3).round(3).tolist()
     [0.3, 0.455]
     """
 
@@ -48,6 +50,7 @@ class Law:
     rate: str | None
     place: str
     is_place_free: bool = True
+    rate_prior: LogNormal = LogNormal(median=1.0, spread=0.6)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -70,12 +73,30 @@ class Law:
 
 LAWS: Mapping[str, Law] = MappingProxyType(
     {
-        "sigmoid": Law(name="sigmoid", share=sigmoid, rate="efficiency", place="midpoint"),
+        # Real curves have a median efficiency of 1.7; the paper's Table 1 runs from 1.1 to 2.4.
+        "sigmoid": Law(
+            name="sigmoid",
+            share=sigmoid,
+            rate="efficiency",
+            place="midpoint",
+            rate_prior=LogNormal(median=1.7, spread=0.6),
+        ),
         "power": Law(
-            name="power", share=power, rate="efficiency", place="reference", is_place_free=False
+            name="power",
+            share=power,
+            rate="efficiency",
+            place="reference",
+            is_place_free=False,
+            rate_prior=LogNormal(median=0.7, spread=0.8),
         ),
         "exponential": Law(name="exponential", share=exponential, rate=None, place="scale"),
-        "logistic": Law(name="logistic", share=logistic, rate="efficiency", place="midpoint"),
+        "logistic": Law(
+            name="logistic",
+            share=logistic,
+            rate="efficiency",
+            place="midpoint",
+            rate_prior=LogNormal(median=2.0, spread=0.8),
+        ),
     }
 )
 

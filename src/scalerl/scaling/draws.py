@@ -1,0 +1,72 @@
+"""What a fit knows: equally likely parameter sets of one law, and how far the run strays from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from scalerl.scaling.curve import Vector
+from scalerl.scaling.law import Law
+
+
+class Strays(Protocol):
+    """How far each draw's run lies from its law at a compute: one smooth path a draw."""
+
+    def __call__(self, compute: Vector) -> Vector: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """One set of a law's numbers, by the role they play in every law."""
+
+    ceiling: float
+    rate: float
+    place: float
+    start: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Draws:
+    """Equally likely parameter sets of a law, the single best set, and the paths around the law.
+
+    Every question is asked of the same draws, so that a fit, a forecast, the cost of a target and a comparison
+    never contradict each other.
+    """
+
+    law: Law
+    best: Parameters
+    ceiling: Vector
+    rate: Vector
+    place: Vector
+    start: Vector
+    strays: Strays | None = None
+
+    def __len__(self) -> int:
+        return len(self.ceiling)
+
+    def named(self) -> dict[str, Vector]:
+        """The draws of each parameter under the name that the law gives it."""
+        rows = {"ceiling": self.ceiling, self.law.rate: self.rate, self.law.place: self.place, "start": self.start}
+        return {name: rows[name] for name in self.law.parameters}
+
+    def best_named(self) -> dict[str, float]:
+        """The best set under the names that the law gives."""
+        best = self.best
+        rows = {"ceiling": best.ceiling, self.law.rate: best.rate, self.law.place: best.place, "start": best.start}
+        return {name: rows[name] for name in self.law.parameters}
+
+    def law_values(self, compute: ArrayLike) -> Vector:
+        """Value of the law at each compute (columns) under each draw (rows)."""
+        x = np.atleast_1d(np.asarray(compute, dtype=float))[None]
+        columns = (part[:, None] for part in (self.ceiling, self.rate, self.place, self.start))
+        ceiling, rate, place, start = columns
+        return self.law(x, ceiling=ceiling, rate=rate, place=place, start=start)
+
+    def levels(self, compute: ArrayLike) -> Vector:
+        """Mean level of the run at each compute (columns) under each draw (rows), from 0 to 1."""
+        x = np.atleast_1d(np.asarray(compute, dtype=float))
+        values = self.law_values(x)
+        return np.clip(values if self.strays is None else values + self.strays(x), 0.0, 1.0)
