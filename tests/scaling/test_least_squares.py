@@ -9,7 +9,8 @@ from scipy import optimize
 from scalerl.scaling.curve import Curve
 from scalerl.scaling.law import LAWS, law
 from scalerl.scaling.least_squares import least_squares
-from scalerl.scaling.squared_error import Moments, best_levels, sampling_variance
+from scalerl.scaling.noise import noise
+from scalerl.scaling.squared_error import Moments, best_levels
 
 SIGMOID = law("sigmoid")
 TABLE_1 = [  # midpoint, efficiency, ceiling of the paper's large runs
@@ -60,7 +61,7 @@ def test_the_optimum_is_that_of_curve_fit(name, seed):
         curve.compute,
         curve.value,
         p0=np.array(truth)[is_free],
-        sigma=np.sqrt(sampling_variance(curve)),
+        sigma=np.sqrt(noise(curve).variance),
         xtol=1e-12,
         ftol=1e-12,
     )

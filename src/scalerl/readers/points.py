@@ -47,9 +47,7 @@ def is_rising(axis: Vector) -> bool:
     return bool(np.isfinite(axis).all() and (axis >= 0).all() and (np.diff(axis) > 0).all())
 
 
-def all_axes(
-    axes: Mapping[Unit, Vector], compute: Vector, known: Unit | None, unit: Unit
-) -> dict[Unit, Vector]:
+def all_axes(axes: Mapping[Unit, Vector], compute: Vector, known: Unit | None, unit: Unit) -> dict[Unit, Vector]:
     """Keep every known axis beside the curve's own, which stands under the unit it is read as."""
     return {**{name: axis for name, axis in axes.items() if name != known}, unit: compute}
 

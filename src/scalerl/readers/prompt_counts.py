@@ -41,9 +41,7 @@ def _counts(path: Path, task: str, warnings: list[str]) -> Counts:
 
 
 def _passed(record: Record, path: Path, line: int) -> tuple[float, float]:
-    passed, asked = (
-        finite(record.get(key), key, file=path, line=line) for key in ("num_passed", "num_samples")
-    )
+    passed, asked = (finite(record.get(key), key, file=path, line=line) for key in ("num_passed", "num_samples"))
     if 0 <= passed <= asked and asked > 0:
         return passed, asked
     raise InputError(f"{passed:g} of {asked:g} samples passed; expected a share", file=path, line=line)

@@ -41,9 +41,7 @@ def curve(folder: Path, choices: Choices) -> Curve:
     warnings: list[str] = []
     tasks = _chosen(_by_task(folder, warnings), choices, folder)
     if len(tasks) > 1:
-        raise InputError(
-            f"has several tasks: name one with --task; there are {listed(list(tasks))}", file=folder
-        )
+        raise InputError(f"has several tasks: name one with --task; there are {listed(list(tasks))}", file=folder)
     return _curve(folder, next(iter(tasks)), tasks, choices, warnings)
 
 
@@ -90,9 +88,7 @@ class Evaluations:
         enough(len(self.points), file=self._file)
         self._check_temperatures()
         warnings = [*said, *range_warnings(choices)]
-        axes: dict[Unit, Vector] = {
-            unit: axis for unit in UNITS if is_rising(axis := self._column(_KEYS[unit]))
-        }
+        axes: dict[Unit, Vector] = {unit: axis for unit in UNITS if is_rising(axis := self._column(_KEYS[unit]))}
         label, compute, known = self._compute(axes, choices)
         unit, words = choices.unit_of(label, known)
         if unit is None:
@@ -153,9 +149,7 @@ class Evaluations:
             return column, compute, unit
         keys = sorted({key for _, record in self.points.values() for key in record})
         what = "does not rise" if np.isfinite(compute).any() else "is not there"
-        raise InputError(
-            f"--compute-column is {column!r}, which {what}; there are {listed(keys)}", file=self._file
-        )
+        raise InputError(f"--compute-column is {column!r}, which {what}; there are {listed(keys)}", file=self._file)
 
     def _default_unit(self, axes: Mapping[Unit, Vector]) -> Unit:
         """Prefer GPU-hours; time on a CPU says little, so there FLOPs come first."""

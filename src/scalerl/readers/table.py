@@ -67,9 +67,7 @@ class Table:
             ),
         )
 
-    def _read(
-        self, numeric: Sequence[str], value: str, choices: Choices, repeated: list[int]
-    ) -> dict[str, Vector]:
+    def _read(self, numeric: Sequence[str], value: str, choices: Choices, repeated: list[int]) -> dict[str, Vector]:
         kept: dict[str, list[float]] = {name: [] for name in (*numeric, _VALUE, _COUNT)}
         before: tuple[int, Mapping[str, object]] = (0, {})
         for line, row in self.rows:
@@ -123,8 +121,7 @@ class Table:
             return named[0]
         could = f"; {listed(named)} could be it" if named else ""
         raise InputError(
-            f"has no column 'compute'{could}: name one with --compute-column;"
-            f" there are {listed(self.columns)}",
+            f"has no column 'compute'{could}: name one with --compute-column; there are {listed(self.columns)}",
             file=self.file,
         )
 

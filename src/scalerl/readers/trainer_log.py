@@ -87,10 +87,7 @@ class Log:
     def _values(self, points: Mapping[float, float], key: str, choices: Choices) -> Vector:
         labels = {step: f"{key!r} at step {step:g}" for step in points.values()}
         return np.array(
-            [
-                scaled(self.rows[step][key], choices, label=labels[step], file=self.file)
-                for step in points.values()
-            ]
+            [scaled(self.rows[step][key], choices, label=labels[step], file=self.file) for step in points.values()]
         )
 
     def _num_samples(self, points: Mapping[float, float], trainer: Trainer, key: str) -> Vector:

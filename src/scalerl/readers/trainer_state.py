@@ -45,9 +45,7 @@ def state(path: Path) -> Record:
         found: object = json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
         where = f"{error.msg} in column {error.colno}"
-        raise InputError(
-            f"is not JSON: {where}; was the file cut off?", file=path, line=error.lineno
-        ) from None
+        raise InputError(f"is not JSON: {where}; was the file cut off?", file=path, line=error.lineno) from None
     except (ValueError, RecursionError):
         raise InputError("is not JSON text in UTF-8", file=path) from None
     if not is_record(found):

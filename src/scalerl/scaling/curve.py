@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
@@ -116,7 +117,9 @@ class Curve:
     def take(self, chosen: NDArray[np.bool_]) -> Curve:
         """Keep the chosen points."""
         counts = self.counts and replace(
-            self.counts, num_passed=self.counts.num_passed[chosen], num_samples=self.counts.num_samples[chosen]
+            self.counts,
+            num_passed=self.counts.num_passed[chosen],
+            num_samples=self.counts.num_samples[chosen],
         )
         return replace(
             self,
@@ -127,6 +130,31 @@ class Curve:
             axes={unit: axis[chosen] for unit, axis in self.axes.items()},
             counts=counts,
             truncation=None if self.truncation is None else self.truncation[chosen],
+        )
+
+    def pooled(self, most_points: int) -> Curve:
+        """Average neighbours until no more than so many points are left; a point at zero compute stays alone."""
+        if len(self) <= most_points:
+            return self
+        is_start = self.compute == 0
+        later = np.flatnonzero(~is_start)
+        groups = [*np.flatnonzero(is_start)[:, None], *np.array_split(later, most_points - is_start.sum())]
+        weight = np.where(np.isfinite(self.num_samples), self.num_samples, 1.0)
+        mean = partial(_weighted_means, groups=groups, weight=weight)
+        counts = self.counts and replace(
+            self.counts,
+            num_passed=np.stack([self.counts.num_passed[group].sum(axis=0) for group in groups]),
+            num_samples=np.stack([self.counts.num_samples[group].sum(axis=0) for group in groups]),
+        )
+        return replace(
+            self,
+            compute=mean(self.compute),
+            value=np.clip(mean(self.value), 0.0, 1.0),
+            num_samples=np.array([self.num_samples[group].sum() for group in groups]),
+            step=None if self.step is None else mean(self.step),
+            axes={unit: mean(axis) for unit, axis in self.axes.items()},
+            counts=counts,
+            truncation=None if self.truncation is None else mean(self.truncation),
         )
 
     def between(self, since: float | None = None, until: float | None = None) -> Curve:
@@ -147,3 +175,7 @@ class Curve:
             known = ", ".join(sorted({self.unit, *self.axes}))
             raise InputError(f"compute is not known in {unit}; known: {known}", file=self.name)
         return replace(self, unit=unit, compute=self.axes[unit], axes={**self.axes, self.unit: self.compute})
+
+
+def _weighted_means(row: Vector, groups: list[NDArray[np.intp]], weight: Vector) -> Vector:
+    return np.array([np.average(row[group], weights=weight[group]) for group in groups])

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scalerl.scaling.curve import Vector
+from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.law import Law
 
 
 class Strays(Protocol):
     """How far each draw's run lies from its law at a compute: one smooth path a draw."""
 
-    def __call__(self, compute: Vector) -> Vector: ...
+    def __call__(self, compute: Vector) -> Vector:
+        """Deviation at each compute (columns) for each draw (rows)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,7 @@ class Draws:
     """Equally likely parameter sets of a law, the single best set, and the paths around the law.
 
     Every question is asked of the same draws, so that a fit, a forecast, the cost of a target and a comparison
-    never contradict each other.
+    never contradict each other. `ceiling_bounds` are the lowest and highest ceiling that the method tries.
     """
 
     law: Law
@@ -43,19 +46,30 @@ class Draws:
     place: Vector
     start: Vector
     strays: Strays | None = None
+    ceiling_bounds: tuple[float, float] = (0.0, 1.0)
 
     def __len__(self) -> int:
         return len(self.ceiling)
 
     def named(self) -> dict[str, Vector]:
         """The draws of each parameter under the name that the law gives it."""
-        rows = {"ceiling": self.ceiling, self.law.rate: self.rate, self.law.place: self.place, "start": self.start}
+        rows = {
+            "ceiling": self.ceiling,
+            self.law.rate: self.rate,
+            self.law.place: self.place,
+            "start": self.start,
+        }
         return {name: rows[name] for name in self.law.parameters}
 
     def best_named(self) -> dict[str, float]:
         """The best set under the names that the law gives."""
         best = self.best
-        rows = {"ceiling": best.ceiling, self.law.rate: best.rate, self.law.place: best.place, "start": best.start}
+        rows = {
+            "ceiling": best.ceiling,
+            self.law.rate: best.rate,
+            self.law.place: best.place,
+            "start": best.start,
+        }
         return {name: rows[name] for name in self.law.parameters}
 
     def law_values(self, compute: ArrayLike) -> Vector:
@@ -70,3 +84,11 @@ class Draws:
         x = np.atleast_1d(np.asarray(compute, dtype=float))
         values = self.law_values(x)
         return np.clip(values if self.strays is None else values + self.strays(x), 0.0, 1.0)
+
+
+def generator(curve: Curve) -> np.random.Generator:
+    """Random numbers that are the same for the same points and unrelated between two runs.
+
+    With one seed for all, the draws of two runs would move together and a comparison would look too sure.
+    """
+    return np.random.default_rng(zlib.crc32(curve.compute.tobytes() + curve.value.tobytes()))

@@ -30,7 +30,9 @@ from scalerl.scaling.priors import LogNormal
 class Share(Protocol):
     """The part of the whole gain that is reached at a compute, rising towards 1."""
 
-    def __call__(self, compute: ArrayLike, rate: ArrayLike, place: ArrayLike) -> Vector: ...
+    def __call__(self, compute: ArrayLike, rate: ArrayLike, place: ArrayLike) -> Vector:
+        """Share at each compute."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +51,8 @@ class Law:
     share: Share
     rate: str | None
     place: str
+    rate_prior: LogNormal
     is_place_free: bool = True
-    rate_prior: LogNormal = LogNormal(median=1.0, spread=0.6)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -89,7 +91,13 @@ LAWS: Mapping[str, Law] = MappingProxyType(
             is_place_free=False,
             rate_prior=LogNormal(median=0.7, spread=0.8),
         ),
-        "exponential": Law(name="exponential", share=exponential, rate=None, place="scale"),
+        "exponential": Law(
+            name="exponential",
+            share=exponential,
+            rate=None,
+            place="scale",
+            rate_prior=LogNormal(median=1.0, spread=0.1),  # there is no rate to believe anything of
+        ),
         "logistic": Law(
             name="logistic",
             share=logistic,

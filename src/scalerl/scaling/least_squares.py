@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from scalerl.scaling.curve import Curve, Vector
-from scalerl.scaling.draws import Draws, Parameters
+from scalerl.scaling.draws import Draws, Parameters, generator
 from scalerl.scaling.law import Law
-from scalerl.scaling.squared_error import Moments, best_levels, generator, likely_rows, sampling_variance
+from scalerl.scaling.noise import noise
+from scalerl.scaling.squared_error import Moments, best_levels, likely_rows
 
 RATES = (0.05, 20.0)
 PLACES = (0.1, 100.0)  # of the first and of the last fitted compute
@@ -48,7 +49,7 @@ class Problem:
             law=law,
             compute=compute[used],
             value=curve.value[used],
-            weight=1 / sampling_variance(curve)[used],
+            weight=1 / noise(curve).variance[used],
             ceiling=ceiling,
             lower=np.log([rates[0], places[0]]),
             upper=np.log([rates[1], places[1]]),
@@ -97,10 +98,10 @@ def least_squares(curve: Curve, law: Law, *, ceiling: float | None = None) -> Dr
     problem, rng = Problem.of(curve, law, ceiling), generator(curve)
     best = _best_bend(problem)
     error = float(np.sum(problem.residuals(best) ** 2))
-    noise = max(error / max(problem.noise_freedom, 1), 1.0)
-    bends = _likely_bends(problem, best, error, noise, rng)
+    scale = max(error / max(problem.noise_freedom, 1), 1.0)
+    bends = _likely_bends(problem, best, error, scale, rng)
     # Refitting the levels to shaken points draws from their normal distribution, projected onto the bounds.
-    start, top = best_levels(problem.moments(bends).shaken(noise, rng), ceiling)
+    start, top = best_levels(problem.moments(bends).shaken(scale, rng), ceiling)
     rate, place = np.exp(bends).T
     return Draws(
         law=law,
@@ -159,23 +160,21 @@ def _descend(problem: Problem, start: Vector, is_free: NDArray[np.bool_]) -> tup
     return float(2 * found.cost), bend(found.x)
 
 
-def _likely_bends(
-    problem: Problem, best: Vector, error: float, noise: float, rng: np.random.Generator
-) -> Vector:
+def _likely_bends(problem: Problem, best: Vector, error: float, scale: float, rng: np.random.Generator) -> Vector:
     """Draw bends by their squared error, from a grid that closes in on those that matter."""
     lower, upper = problem.lower, problem.upper
     is_free = upper > lower
     for _ in range(3):
         num_cells = np.where(is_free, 24, 1)
         bends = _grid(lower, upper, num_cells)
-        near = bends[problem.squared_error(bends) - error < 2 * 9.0 * noise]  # all but e^-9 of the weight
+        near = bends[problem.squared_error(bends) - error < 2 * 9.0 * scale]  # all but e^-9 of the weight
         reach, width = np.vstack([near, best]), (upper - lower) / num_cells
         lower = np.maximum(lower, reach.min(axis=0) - width)
         upper = np.minimum(upper, reach.max(axis=0) + width)
     num_cells = np.where(is_free, 64, 1)
     within = rng.uniform(-0.5, 0.5, (int(np.prod(num_cells)), 2)) * (upper - lower) / num_cells
     bends = np.vstack([best, _grid(lower, upper, num_cells) + within])
-    return bends[likely_rows(problem.squared_error(bends), noise, rng)]
+    return bends[likely_rows(problem.squared_error(bends), scale, rng)]
 
 
 def _grid(lower: Vector, upper: Vector, num_cells: Vector) -> Vector:

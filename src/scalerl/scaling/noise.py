@@ -32,12 +32,12 @@ def noise(curve: Curve) -> Noise:
     """
     if curve.counts is not None:
         variance = curve.counts.noise_variance()
-        return Noise(variance=np.maximum(variance, SMALLEST_VARIANCE), typical=1.0, spread=0.3)
+        return Noise(variance=np.maximum(variance, SMALLEST_VARIANCE), typical=1.0, spread=0.25)
     known = np.isfinite(curve.num_samples)
     if known.any():
         samples = np.where(known, curve.num_samples, np.nanmedian(curve.num_samples))
         rate = (_smooth(curve.value) * samples + 0.5) / (samples + 1)
-        return Noise(variance=np.maximum(rate * (1 - rate) / samples, SMALLEST_VARIANCE), typical=0.7, spread=0.5)
+        return Noise(variance=np.maximum(rate * (1 - rate) / samples, SMALLEST_VARIANCE), typical=0.7, spread=0.25)
     return Noise(variance=np.full(len(curve), _scatter(curve) ** 2), typical=1.0, spread=0.7)
 
 

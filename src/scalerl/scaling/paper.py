@@ -11,9 +11,10 @@ from scipy.special import expit
 
 from scalerl.errors import InputError
 from scalerl.scaling.curve import UNIT_NAMES, Curve, Unit, Vector
-from scalerl.scaling.draws import Draws, Parameters
+from scalerl.scaling.draws import Draws, Parameters, generator
 from scalerl.scaling.law import LAWS, Law
-from scalerl.scaling.squared_error import NUM_DRAWS, generator, likely_rows, sampling_variance
+from scalerl.scaling.noise import noise
+from scalerl.scaling.squared_error import NUM_DRAWS, likely_rows
 
 NUM_MIDPOINTS = 100
 GPU_HOURS = (100.0, 40_000.0)
@@ -177,8 +178,8 @@ def _draws(curve: Curve, law: Law, grid: PaperGrid, cells: Cells) -> Draws:
     """
     error = cells.squared_error.ravel()
     num_fitted = int(np.sum(curve.compute > 0))
-    noise = max(error.min() / max(num_fitted - 3, 1), float(sampling_variance(curve).mean()))
-    best, rows = int(error.argmin()), likely_rows(error, noise, generator(curve))
+    variance = max(error.min() / max(num_fitted - 3, 1), float(noise(curve).variance.mean()))
+    best, rows = int(error.argmin()), likely_rows(error, variance, generator(curve))
     ceilings, midpoints = (part.ravel() for part in np.meshgrid(grid.ceilings, grid.midpoints, indexing="ij"))
     efficiency, start = cells.efficiency.ravel(), start_of(curve)
     return Draws(
@@ -193,4 +194,5 @@ def _draws(curve: Curve, law: Law, grid: PaperGrid, cells: Cells) -> Draws:
         rate=efficiency[rows],
         place=midpoints[rows],
         start=np.full(NUM_DRAWS, start),
+        ceiling_bounds=(float(grid.ceilings[0]), float(grid.ceilings[-1])),
     )

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from scalerl.scaling.box import Box, close_in
 from scalerl.scaling.curve import Curve, Vector
-from scalerl.scaling.draws import Draws, Parameters
+from scalerl.scaling.draws import Draws, Parameters, generator
 from scalerl.scaling.law import Law
 from scalerl.scaling.levels import Tops, headrooms, imposed, start_given
 from scalerl.scaling.noise import noise
@@ -171,12 +171,10 @@ class Candidates:
         )
 
 
-def posterior(
-    curve: Curve, law: Law, *, ceiling: float | None = None, priors: Priors | None = None
-) -> Draws:
+def posterior(curve: Curve, law: Law, *, ceiling: float | None = None, priors: Priors | None = None) -> Draws:
     """Draw from the distribution of the parameters given the points; the same curve gives the same draws."""
     problem = Problem.of(curve, law, ceiling, priors or Priors())
-    rng = np.random.default_rng(0)
+    rng = generator(curve)
     cells = Cells.of(*close_in(problem.everything(), problem.rough_density))
     proposals: list[Proposal] = [cells]
     candidates = problem.candidates(cells.draw(NUM_CANDIDATES, rng), rng)

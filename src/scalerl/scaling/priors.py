@@ -34,7 +34,7 @@ class Priors:
 
     place: LogNormal = LogNormal(median=float(np.exp(-1)), spread=2.0)
     headroom_power: float = 2.0
-    wander: float = 0.04
+    wander: float = 0.06
     is_flat: bool = False
 
     def log_headroom(self, headroom: Vector) -> Vector:

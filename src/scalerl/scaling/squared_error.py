@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scalerl.scaling.curve import Curve, Vector
+from scalerl.scaling.curve import Vector
 
 NUM_DRAWS = 1000
-UNKNOWN_NOISE = 0.004  # that of the paper's 16,000 answers a point at a pass rate of a half
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,9 +77,7 @@ def best_levels(moments: Moments, ceiling: float | None = None) -> tuple[Vector,
     at = errors.argmin(axis=0), np.arange(len(low))
     starts, ceilings = (np.stack(levels)[at] for levels in zip(*edges, strict=True))
 
-    has_slope = (
-        moments.share_spread > 1e-24 * moments.weight
-    )  # else the share is one constant, up to rounding
+    has_slope = moments.share_spread > 1e-24 * moments.weight  # else the share is one constant, up to rounding
     gain = np.divide(moments.joint_spread, moments.share_spread, out=np.zeros_like(low), where=has_slope)
     start = moments.mean_value - gain * moments.mean_share
     is_inside = has_slope & (np.minimum(start, start + gain) >= 0) & (np.maximum(start, start + gain) <= 1)
@@ -111,28 +107,9 @@ def _clipped_ratio(slope: Vector, curvature: Vector, otherwise: Vector) -> Vecto
     return np.clip(ratio, 0.0, 1.0)
 
 
-def sampling_variance(curve: Curve) -> Vector:
-    """Binomial variance p(1-p)/n of each point where every n is known, else one constant.
-
-    The pass rate is kept off 0 and 1: runs wander, and no level is known as well as the formula says there.
-    """
-    if np.isnan(curve.num_samples).any():
-        return np.full(len(curve), UNKNOWN_NOISE**2)
-    rate = np.clip(curve.value, 0.05, 0.95)
-    return rate * (1 - rate) / curve.num_samples
-
-
 def likely_rows(squared_error: Vector, noise: float, rng: np.random.Generator) -> NDArray[np.intp]:
     """Draw rows with probability exp(-(error - least error) / (2 noise)), evenly spaced and shuffled."""
     weight = np.exp((squared_error.min() - squared_error) / (2 * noise))
     reached = np.cumsum(weight) / weight.sum()
     rows = np.searchsorted(reached, (np.arange(NUM_DRAWS) + 0.5) / NUM_DRAWS)
     return rng.permutation(np.minimum(rows, len(weight) - 1))
-
-
-def generator(curve: Curve) -> np.random.Generator:
-    """Random numbers that are the same for the same points and unrelated between two runs.
-
-    With one seed for all, the draws of two runs would move together and a comparison would look too sure.
-    """
-    return np.random.default_rng(zlib.crc32(curve.compute.tobytes() + curve.value.tobytes()))

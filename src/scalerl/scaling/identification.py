@@ -1,0 +1,133 @@
+"""Whether the points pin a parameter down, and what would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from scalerl.scaling.curve import UNIT_NAMES, Curve, Vector
+from scalerl.scaling.draws import Draws
+from scalerl.scaling.estimate import LEVEL, Estimate, estimate, tails
+from scalerl.scaling.noise import noise
+from scalerl.scaling.priors import Priors
+
+CEILING_HALF_WIDTH = 0.02  # the paper's margin for a ceiling
+LARGEST_SHIFT_UNDER_FLAT_PRIORS = 0.01
+LARGEST_SHIFT_WITHOUT_LAST_QUARTER = 0.02
+LARGEST_RATIO = 1.5  # of the two ends of an efficiency's or a midpoint's interval
+MULTIPLES = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identification:
+    """What is pinned down; `needed_compute` is about where the ceiling would be, None where nothing helps."""
+
+    is_ceiling_identified: bool
+    is_rate_identified: bool
+    is_place_identified: bool
+    needed_compute: float | None
+    in_words: tuple[str, ...]
+
+
+def identification(fitted: Curve, draws: Draws, refit: Callable[[Curve], Draws] | None) -> Identification:
+    """Judge how well the points pin the parameters down.
+
+    The ceiling is identified if its 90% interval is at most 0.02 to either side, and it moves by less than 0.01
+    under flat priors and by less than 0.02 when the last quarter of the compute is hidden; `refit` fits such a
+    part, and is None for a ceiling that was imposed.
+    """
+    ceiling = estimate(draws.ceiling, LEVEL)
+    reason = "it was imposed" if refit is None else _what_is_wrong(fitted, draws, ceiling, refit)
+    needed = None if reason is None or refit is None else _needed_compute(fitted, draws)
+    return Identification(
+        is_ceiling_identified=reason is None,
+        is_rate_identified=_is_narrow(draws.rate),
+        is_place_identified=_is_narrow(draws.place),
+        needed_compute=needed,
+        in_words=() if reason is None else (_advice(fitted, reason, needed, was_imposed=refit is None),),
+    )
+
+
+def _what_is_wrong(fitted: Curve, draws: Draws, ceiling: Estimate, refit: Callable[[Curve], Draws]) -> str | None:
+    if draws.best.ceiling in draws.ceiling_bounds:
+        return f"it lies at {draws.best.ceiling:g}, the edge of what the method tries"
+    if ceiling.half_width > CEILING_HALF_WIDTH:
+        return f"its {LEVEL:.0%} interval runs from {ceiling.low:.3f} to {ceiling.high:.3f}"
+    shift = _ceiling_under_flat_priors(draws, fitted.last_compute) - ceiling.value
+    if not abs(shift) < LARGEST_SHIFT_UNDER_FLAT_PRIORS:
+        return f"flat priors would move it by {shift:+.3f}"
+    earlier = fitted.between(until=0.75 * fitted.last_compute)
+    if len(earlier) < 3:
+        return "there are too few points to see whether it holds still"
+    shift = ceiling.value - float(np.median(refit(earlier).ceiling))
+    if abs(shift) >= LARGEST_SHIFT_WITHOUT_LAST_QUARTER:
+        return f"the last quarter of the compute moved it by {shift:+.3f}"
+    return None
+
+
+def _advice(fitted: Curve, reason: str, needed: float | None, *, was_imposed: bool) -> str:
+    if was_imposed:
+        return "the ceiling was imposed, not fitted"
+    cure = (
+        f"evaluations like these up to about {needed:,.3g} {UNIT_NAMES[fitted.unit]} should pin it down"
+        if needed is not None
+        else "no amount of compute up to 16 times the last would pin it down with evaluations this noisy"
+    )
+    return f"the ceiling is not identified: {reason}; {cure}"
+
+
+def _is_narrow(draws: Vector) -> bool:
+    low, high = np.quantile(draws, tails(LEVEL))
+    return bool(low > 0 and high <= LARGEST_RATIO * low)
+
+
+def _ceiling_under_flat_priors(draws: Draws, last_compute: float) -> float:
+    """Median ceiling with the priors taken out again, NaN where the draws do not reach far enough to tell."""
+    priors = Priors()
+    room = np.clip((draws.ceiling - draws.start) / np.maximum(1 - draws.start, 1e-9), 0.0, 1.0)
+    log_prior = priors.log_headroom(room)
+    with np.errstate(invalid="ignore"):
+        if draws.law.rate is not None:
+            log_prior = log_prior + draws.law.rate_prior.log_density(np.log(draws.rate))
+        if draws.law.is_place_free:
+            log_prior = log_prior + priors.place.log_density(np.log(draws.place / last_compute))
+    weight = np.exp(np.nanmin(log_prior) - log_prior)
+    if not weight.sum() ** 2 > 30 * (weight**2).sum():
+        return np.nan
+    order = np.argsort(draws.ceiling)
+    cumulative = np.cumsum(weight[order])
+    return float(draws.ceiling[order][np.searchsorted(cumulative, cumulative[-1] / 2)])
+
+
+def _needed_compute(fitted: Curve, draws: Draws) -> float | None:
+    """Smallest compute at which more points of the same spacing and noise would pin the ceiling down."""
+    last = fitted.last_compute
+    spacing = max(last - float(np.median(fitted.compute)), 1e-9 * last) / max(len(fitted) // 2, 1)
+    variance = noise(fitted).typical * noise(fitted).variance
+    for multiple in MULTIPLES:
+        num_more = int(np.clip((multiple - 1) * last / spacing, 1, 2000))
+        more = np.linspace(last, multiple * last, num_more + 1)[1:]
+        compute = np.concatenate([fitted.compute, more])
+        points = np.concatenate([variance, np.full(len(more), variance[-1])])
+        if ndtri(tails(LEVEL)[1]) * _ceiling_error(draws, compute, points) <= CEILING_HALF_WIDTH:
+            return multiple * last
+    return None
+
+
+def _ceiling_error(draws: Draws, compute: Vector, variance: Vector) -> float:
+    """Standard error of the ceiling at the best parameters, by the information of points with that variance."""
+    best, law = draws.best, draws.law
+    share = law.share(compute, best.rate, best.place)
+    step, gain = 1e-4, max(best.ceiling - best.start, 0.02)
+    columns = [1 - share, share]
+    if law.rate is not None:
+        columns.append(gain * (law.share(compute, best.rate * (1 + step), best.place) - share) / step)
+    if law.is_place_free:
+        columns.append(gain * (law.share(compute, best.rate, best.place * (1 + step)) - share) / step)
+    slopes = np.stack(columns)
+    # The priors on the logarithms of rate and place keep the matrix regular where a parameter does not matter.
+    weak = np.diag([1.0, 1.0, 2.8, 0.25][: len(columns)])
+    return float(np.sqrt(np.linalg.inv(slopes / variance @ slopes.T + weak)[1, 1]))
