@@ -79,9 +79,23 @@ def test_training_reward_is_said(tmp_path):
     assert read(written(tmp_path, "# metric: test accuracy\n" + TABLE)).metric == "pass_rate"
 
 
-def test_exact_copy_of_a_row_is_left_out_and_said(tmp_path):
-    curve = read(written(tmp_path, f"{TABLE}20,3,0.40,\n"))
-    assert len(curve) == 3 and curve.warnings == ("line 6 repeats the line before and is left out",)
+def test_two_rows_of_one_compute_are_refused_or_merged_on_demand(tmp_path):
+    path = written(tmp_path, f"{TABLE}20,3,0.45,\n")
+    with pytest.raises(InputError, match=r"line 6: 'compute' is 3 as in line 5; expected one row .*--merge"):
+        read(path)
+    curve = read(path, merge=True)
+    assert len(curve) == 3 and curve.value[-1] == 0.45
+    assert curve.warnings == ("line 5 has the compute of the line after it and is left out",)
+
+
+def test_unit_that_is_not_named_is_assumed_and_said(tmp_path):
+    curve = read(written(tmp_path, "compute,value\n0,0.1\n1,0.2\n2,0.3\n"))
+    assert curve.unit == "gpu_hours" and "# unit:" in curve.warnings[0]
+
+
+def test_an_exact_copy_of_a_row_is_refused_too(tmp_path):
+    with pytest.raises(InputError, match="as in line 5"):
+        read(written(tmp_path, f"{TABLE}20,3,0.40,\n"))
 
 
 def test_windows_ends_byte_order_mark_quotes_and_no_last_newline(tmp_path):
@@ -118,7 +132,6 @@ def test_mistakes_name_file_and_line(tmp_path, text, line, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("compute,value\n0,0.1\n1,0.2\n2,0.3\n", "# unit:"),
         ("x,value\n0,0.1\n1,0.2\n2,0.3\n", "--compute-column; there are x, value"),
         ("step,tokens,value\n0,0,0.1\n1,1,0.2\n2,2,0.3\n", "step, tokens could be it"),
         ("compute,acc\n0,0.1\n1,0.2\n2,0.3\n", "--value-column; there are compute, acc"),

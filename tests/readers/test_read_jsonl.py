@@ -40,11 +40,11 @@ def test_mistakes_name_the_line(tmp_path, tail, words):
     assert words in str(caught.value)
 
 
-def test_unit_of_plain_compute_must_be_given(tmp_path):
+def test_unit_that_is_not_named_is_assumed_and_said(tmp_path):
     records = [{"compute": x, "value": 0.1} for x in range(3)]
-    with pytest.raises(InputError, match="--unit"):
-        read(lines(tmp_path, records))
-    assert read(lines(tmp_path, records), unit="flops").unit == "flops"
+    curve = read(lines(tmp_path, records))
+    assert curve.unit == "gpu_hours" and "--unit" in curve.warnings[0]
+    assert read(lines(tmp_path, records), unit="tokens").warnings == ()
 
 
 def test_content_decides_not_the_suffix(tmp_path):

@@ -24,9 +24,7 @@ RISING = [evaluation(0, 0.25), evaluation(100, 0.5), evaluation(200, 0.625)]
 
 def counts(folder, step, passed, task="chain"):
     (folder / "evals").mkdir(exist_ok=True)
-    records = [
-        {"task": task, "prompt": f"p{i}", "num_passed": k, "num_samples": 2} for i, k in enumerate(passed)
-    ]
+    records = [{"task": task, "prompt": f"p{i}", "num_passed": k, "num_samples": 2} for i, k in enumerate(passed)]
     path = folder / "evals" / f"step-{step:06d}.jsonl"
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
 

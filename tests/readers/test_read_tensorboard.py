@@ -50,9 +50,7 @@ def test_nemo_validation_time_is_taken_out(tmp_path, is_tensor):
 
 
 def test_nemo_validation_time_that_is_not_logged_is_said(tmp_path):
-    steps = {
-        step: {k: v for k, v in row.items() if "total_validation" not in k} for step, row in NEMO.items()
-    }
+    steps = {step: {k: v for k, v in row.items() if "total_validation" not in k} for step, row in NEMO.items()}
     curve = read(events(tmp_path, steps))
     assert curve.compute == pytest.approx([0, 944 / 3600, 1416 / 3600])
     assert any("evaluation time could not be told" in words for words in curve.warnings)

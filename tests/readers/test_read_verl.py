@@ -47,10 +47,7 @@ def test_gpus_given_win_and_model_size_gives_flops(tmp_path):
 
 
 def test_axis_preference(tmp_path):
-    bare = [
-        {"step": r["step"], "data": {k: v for k, v in r["data"].items() if "throughput" not in k}}
-        for r in RUN
-    ]
+    bare = [{"step": r["step"], "data": {k: v for k, v in r["data"].items() if "throughput" not in k}} for r in RUN]
     assert read(log(tmp_path, bare)).unit == "tokens"
     assert read(log(tmp_path, bare), model_size=1e9).unit == "flops"
     assert read(log(tmp_path, bare), model_size=1e9, gpus=8).unit == "gpu_hours"

@@ -47,9 +47,7 @@ def test_export_against_time_is_refused(tmp_path):
 
 
 def test_history_of_an_unknown_trainer(tmp_path):
-    rows = [
-        {"_step": n, "_runtime": 1.0, "val/pass_rate": 0.1 * n, "loss": 3.0, "note": "x"} for n in (1, 2, 3)
-    ]
+    rows = [{"_step": n, "_runtime": 1.0, "val/pass_rate": 0.1 * n, "loss": 3.0, "note": "x"} for n in (1, 2, 3)]
     text = "".join(f"{json.dumps(row)}\n" for row in rows)
     curve = read(written(tmp_path, text, "history.jsonl"))
     assert curve.unit == "steps" and curve.value == pytest.approx([0.1, 0.2, 0.3])

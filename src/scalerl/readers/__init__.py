@@ -21,6 +21,7 @@ def read(
     task: str | None = None,
     gpus: float | None = None,
     model_size: float | None = None,
+    merge: bool = False,
 ) -> Curve:
     """Read exactly one curve from a file or directory of any format that is known."""
     choices = Choices(
@@ -31,6 +32,7 @@ def read(
         task=task,
         gpus=gpus,
         model_size=model_size,
+        merge=merge,
     )
     return detect.curve(Path(path), choices)
 
@@ -45,6 +47,7 @@ def read_all(
     task: str | None = None,
     gpus: float | None = None,
     model_size: float | None = None,
+    merge: bool = False,
 ) -> tuple[Curve, ...]:
     """Read every curve: a run with several tasks gives one for each, named `run [task]`."""
     choices = Choices(
@@ -55,5 +58,6 @@ def read_all(
         task=task,
         gpus=gpus,
         model_size=model_size,
+        merge=merge,
     )
     return detect.curves(Path(path), choices)

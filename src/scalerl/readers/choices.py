@@ -13,7 +13,8 @@ from scalerl.scaling.curve import UNITS, Unit
 class Choices:
     """The options of `scalerl.readers.read`, checked.
 
-    `unit` says what the compute column holds and never picks another column.
+    `unit` says what the compute column holds and never picks another column. `merge` keeps the last of several rows
+    of a bare table with the same compute, where they would be refused.
     """
 
     unit: Unit | None = None
@@ -23,6 +24,7 @@ class Choices:
     task: str | None = None
     gpus: float | None = None
     model_size: float | None = None
+    merge: bool = False
 
     def __post_init__(self) -> None:
         if self.unit is not None and self.unit not in UNITS:

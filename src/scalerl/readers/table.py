@@ -24,6 +24,8 @@ from scalerl.readers.points import (
 from scalerl.readers.units import UNIT_COLUMNS
 from scalerl.scaling.curve import Curve, Metric, Unit, Vector
 
+ASSUMED_UNIT: Unit = "gpu_hours"  # the paper's axis
+
 # Keys no header can hold, because cells of a header are stripped.
 _VALUE, _COUNT = " value", " count"
 
@@ -46,8 +48,8 @@ class Table:
         compute, value = self._compute_column(choices), self._value_column(choices)
         unit, warnings = self._unit(compute, choices)
         named: dict[str, Unit] = {name: UNIT_COLUMNS[name] for name in self.columns if name in UNIT_COLUMNS}
-        repeated: list[int] = []
-        read = self._read([compute, *named], value, choices, repeated)
+        merged: list[int] = []
+        read = self._read([compute, *named], value, choices, merged)
         axes: dict[Unit, Vector] = {axis: read[column] for column, axis in named.items()}
         metric, words = self._metric(choices)
         return Curve(
@@ -63,25 +65,27 @@ class Table:
                 *warnings,
                 *words,
                 *range_warnings(choices),
-                *lines_left_out(repeated, "repeats the line before", "repeat the line before"),
+                *lines_left_out(
+                    merged, "has the compute of the line after it", "have the compute of the line after them"
+                ),
             ),
         )
 
-    def _read(self, numeric: Sequence[str], value: str, choices: Choices, repeated: list[int]) -> dict[str, Vector]:
+    def _read(self, numeric: Sequence[str], value: str, choices: Choices, merged: list[int]) -> dict[str, Vector]:
         kept: dict[str, list[float]] = {name: [] for name in (*numeric, _VALUE, _COUNT)}
-        before: tuple[int, Mapping[str, object]] = (0, {})
+        last_line = 0
         for line, row in self.rows:
-            # An exact copy loses nothing; another value at the same compute is a contradiction.
-            if row == before[1]:
-                repeated.append(line)
-                continue
             for name in dict.fromkeys(numeric):
                 kept[name].append(finite(row.get(name), name, file=self.file, line=line))
-            self._check_order(kept[numeric[0]], numeric[0], line, before[0])
             found = finite(row.get(value), value, file=self.file, line=line)
             kept[_VALUE].append(scaled(found, choices, label=repr(value), file=self.file, line=line))
             kept[_COUNT].append(self._count(row.get("n"), line))
-            before = line, row
+            if choices.merge and kept[numeric[0]][-2:-1] == kept[numeric[0]][-1:]:
+                merged.append(last_line)
+                for column in kept.values():
+                    del column[-2]
+            self._check_order(kept[numeric[0]], numeric[0], line, last_line)
+            last_line = line
         enough(len(kept[_VALUE]), file=self.file)
         return {name: np.array(column) for name, column in kept.items()}
 
@@ -92,8 +96,8 @@ class Table:
             return
         if compute[-1] == compute[-2]:
             raise InputError(
-                f"{name!r} is {compute[-1]:g} as in line {last_line}, with other contents;"
-                " expected one row for each amount of compute",
+                f"{name!r} is {compute[-1]:g} as in line {last_line}; expected one row for each amount of compute"
+                " (--merge keeps the last)",
                 file=self.file,
                 line=line,
             )
@@ -145,7 +149,9 @@ class Table:
         known = UNIT_COLUMNS.get(column) or (self.unit if is_described else None)
         unit, warnings = choices.unit_of(column, known)
         if unit is None:
-            raise InputError(f"the unit of {column!r} is not known: {self.unit_hint}", file=self.file)
+            return ASSUMED_UNIT, (
+                f"the unit of {column!r} is not named, {ASSUMED_UNIT} is assumed: {self.unit_hint}",
+            )
         return unit, warnings
 
     def _metric(self, choices: Choices) -> tuple[Metric, tuple[str, ...]]:

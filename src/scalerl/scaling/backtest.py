@@ -78,8 +78,8 @@ class Outcome:
 class Score:
     """How one method did at one cut, over all runs.
 
-    `coverage` by level and `coverage_error`, the standard error of the 90% coverage with the groups as clusters, are
-    None for bare numbers.
+    `coverage` by level and `coverage_error`, the standard error of the 90% coverage with the groups as clusters,
+    are None for bare numbers.
     """
 
     method: str

@@ -41,7 +41,7 @@ class Box:
 
     def holds(self, rows: Vector) -> NDArray[np.bool_]:
         """Whether each row of numbers lies in the box."""
-        return ((rows >= self.low) & (rows <= self.high)).all(axis=1)
+        return np.all((rows >= self.low) & (rows <= self.high), axis=1)
 
     def around(self, is_chosen: NDArray[np.bool_]) -> Box:
         """The smallest box with all chosen cells and one more on either side."""

@@ -31,9 +31,9 @@ NUM_STEPS = 300
 class Crossing:
     """Where the better recipe changes for the last time.
 
-    `probability` is that of a crossing between `since` and `until`. `compute` is where the curves of these very runs
-    cross, with an interval that also holds how far other runs of the recipes may differ; None where fewer than half
-    of the draws cross.
+    `probability` is that of a crossing between `since` and `until`. `compute` is where the curves of these very
+    runs cross, with an interval that also holds how far other runs of the recipes may differ; None where fewer than
+    half of the draws cross.
     """
 
     compute: Estimate | None
@@ -139,13 +139,14 @@ def _common_units(groups: Sequence[Sequence[Curve]]) -> tuple[Unit, ...]:
     """Units that all runs have, that of the first run in front."""
     runs = [run for group in groups for run in group]
     known = [{run.unit, *run.axes} for run in runs]
-    common = [unit for unit in (runs[0].unit, *UNITS) if all(unit in units for units in known)]
+    candidates: tuple[Unit, ...] = (runs[0].unit, *UNITS)
+    common: list[Unit] = [unit for unit in candidates if all(unit in units for units in known)]
     if not common:
         have = "; ".join(
             f"{run.name} has {', '.join(sorted(units))}" for run, units in zip(runs, known, strict=True)
         )
         raise InputError(f"no unit of compute that all runs have: {have}")
-    return tuple(dict.fromkeys(common))
+    return tuple(dict[Unit, None].fromkeys(common))
 
 
 def _pair(first: Recipe, second: Recipe, at: float | None, margin: float, level: float) -> Pair:

@@ -34,7 +34,9 @@ def estimate(draws: ArrayLike, level: float, *, value: float | None = None) -> E
     Estimate(value=3.0, low=2.0, high=4.0)
     """
     low_tail, high_tail = tails(level)
-    low, middle, high = (float(part) for part in np.quantile(draws, [low_tail, 0.5, high_tail]))
+    low, middle, high = (
+        float(part) for part in np.quantile(np.asarray(draws, dtype=float), [low_tail, 0.5, high_tail])
+    )
     centre = middle if value is None else value
     return Estimate(value=centre, low=min(low, centre), high=max(high, centre))
 

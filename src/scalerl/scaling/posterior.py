@@ -117,14 +117,18 @@ class Problem:
             factor=np.exp(factor),
             luck=ndtri((rng.permutation(len(fitted)) + 0.5) / len(fitted)),
         )
-        parts = {
-            "ceiling": chosen.ceiling,
-            "rate": np.exp(rate),
-            "place": np.exp(place) * self.unit,
-            "start": chosen.start,
-        }
-        best = Parameters(**{name: float(np.median(part)) for name, part in parts.items()})
-        return Draws(law=self.law, best=best, strays=strays, **parts)
+        rates, places = np.exp(rate), np.exp(place) * self.unit
+        middles = (float(np.median(part)) for part in (chosen.ceiling, rates, places, chosen.start))
+        middle = dict(zip(("ceiling", "rate", "place", "start"), middles, strict=True))
+        return Draws(
+            law=self.law,
+            best=Parameters(**middle),
+            ceiling=chosen.ceiling,
+            rate=rates,
+            place=places,
+            start=chosen.start,
+            strays=strays,
+        )
 
     def _shapes(self, log_rate: Vector, log_place: Vector) -> Vector:
         return self.law.share(self.compute, np.exp(log_rate)[:, None], np.exp(log_place)[:, None])
@@ -173,8 +177,11 @@ class Candidates:
 
 def posterior(curve: Curve, law: Law, *, ceiling: float | None = None, priors: Priors | None = None) -> Draws:
     """Draw from the distribution of the parameters given the points; the same curve gives the same draws."""
-    problem = Problem.of(curve, law, ceiling, priors or Priors())
-    rng = generator(curve)
+    return sample(Problem.of(curve, law, ceiling, priors or Priors()), generator(curve))
+
+
+def sample(problem: Problem, rng: np.random.Generator) -> Draws:
+    """Make equally likely draws for a problem."""
     cells = Cells.of(*close_in(problem.everything(), problem.rough_density))
     proposals: list[Proposal] = [cells]
     candidates = problem.candidates(cells.draw(NUM_CANDIDATES, rng), rng)

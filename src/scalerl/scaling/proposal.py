@@ -80,11 +80,11 @@ class Cloud:
         is_free = least > 0
         covariance = np.cov(rows[:, is_free].T, aweights=weights + 1e-9 * weights.max())
         covariance = KERNEL_WIDTH**2 * np.atleast_2d(covariance) + np.diag(least[is_free] ** 2)
-        spread = np.linalg.cholesky(covariance)
+        spread: Vector = np.linalg.cholesky(covariance).astype(np.float64)
         return cls(
             centres=rows[evenly(weights, NUM_KERNELS, rng)],
             spread=spread,
-            to_unit=np.linalg.inv(spread),
+            to_unit=np.linalg.inv(spread).astype(np.float64),
             is_free=is_free,
         )
 
