@@ -89,7 +89,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3000)
     found = ranks(parser.parse_args().runs)
-    print(f"{'number':28} {'p-value':>8} {'50%':>6} {'80%':>6} {'90%':>6} {'95%':>6}   counts of the ranks in 20 bins")
+    print(
+        f"{'number':28} {'p-value':>8} {'50%':>6} {'80%':>6} {'90%':>6} {'95%':>6}   counts of the ranks in 20 bins"
+    )
     for name, rank in found.items():
         inside = [np.mean(np.abs(rank - 0.5) <= level / 2) for level in (0.5, 0.8, 0.9, 0.95)]
         counts = np.histogram(rank, NUM_BINS, (0, 1))[0]

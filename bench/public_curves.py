@@ -24,7 +24,9 @@ from scalerl.scaling.predictors import RIVALS
 from scalerl.scaling.priors import Priors
 
 CUTS = (0.1, 0.25, 0.35, 0.5, 0.75)
-CANDIDATES = [Priors(wander=wander, headroom_power=power) for wander, power in product((0.02, 0.06), (1.0, 2.0, 3.0))]
+CANDIDATES = [
+    Priors(wander=wander, headroom_power=power) for wander, power in product((0.02, 0.06), (1.0, 2.0, 3.0))
+]
 
 
 def load(folder: Path) -> tuple[list[Curve], list[str], list[bool]]:
@@ -50,7 +52,8 @@ def nested(result: Backtest) -> Backtest:
     chosen = []
     for group in sorted({outcome.group for outcome in result.outcomes}):
         elsewhere = [
-            np.mean([one.crps for one in result.of(name) if one.group != group and one.cut >= 0.25]) for name in names
+            np.mean([one.crps for one in result.of(name) if one.group != group and one.cut >= 0.25])
+            for name in names
         ]
         best = names[int(np.argmin(elsewhere))]
         print(f"{group}: {CANDIDATES[int(best)]}", file=sys.stderr)
@@ -65,7 +68,14 @@ def markdown(result: Backtest, title: str) -> str:
         bands = [f"{value:.2f}" for value in (score.coverage or {}).values()]
         if score.coverage_error is not None:
             bands[2] += f" ± {score.coverage_error:.2f}"
-        cells = [f"{score.cut:.0%}", score.method, score.num_runs, f"{score.error:.4f}", f"{score.crps:.4f}", *bands]
+        cells = [
+            f"{score.cut:.0%}",
+            score.method,
+            score.num_runs,
+            f"{score.error:.4f}",
+            f"{score.crps:.4f}",
+            *bands,
+        ]
         lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -133,9 +133,7 @@ def test_the_power_law_leaves_zero_compute_out():
     compute = np.array([0.0, 10, 20, 40, 80, 160])
     value = np.r_[0.05, law("power")(compute[1:], ceiling=0.7, rate=0.8, place=10, start=0.3)]
     best = least_squares(Curve.of(compute, value, unit="steps"), law("power")).best
-    np.testing.assert_allclose(
-        [best.ceiling, best.rate, best.place, best.start], [0.7, 0.8, 10, 0.3], rtol=1e-6
-    )
+    np.testing.assert_allclose([best.ceiling, best.rate, best.place, best.start], [0.7, 0.8, 10, 0.3], rtol=1e-6)
 
 
 def test_points_with_more_samples_weigh_more():
@@ -187,9 +185,7 @@ def test_the_power_law_misses_the_ceiling_where_the_sigmoid_does_not(start):
     power = law("power")
     assert least_squares(long_run(start, 1500, 50_000), power).best.ceiling == 1.0
     assert 0.70 < least_squares(long_run(start, 5000, 50_000), power).best.ceiling < 0.82
-    assert least_squares(long_run(start, 30_000, 60_000), power).best.ceiling == pytest.approx(
-        0.645, abs=0.005
-    )
+    assert least_squares(long_run(start, 30_000, 60_000), power).best.ceiling == pytest.approx(0.645, abs=0.005)
     for since in (1500, 5000):
         best = least_squares(long_run(start, since, 50_000), SIGMOID).best
         assert best.ceiling == pytest.approx(0.645, abs=1e-6)

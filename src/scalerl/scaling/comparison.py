@@ -119,7 +119,10 @@ def compare(
         curves = [[run.between(since, until).against(unit) for run in group] for group in groups]
         fits = [[fit(run, law=law, method=method, level=level) for run in group] for group in curves]
         spread = spread_between_runs(fits)
-        recipes = tuple(recipe(title, group, spread) for title, group in zip(titles, fits, strict=True))
+        recipes = tuple(
+            recipe(title, group, spread=spread, position=position)
+            for position, (title, group) in enumerate(zip(titles, fits, strict=True))
+        )
         named = named or recipes
         where = at if unit == units[0] else None
         pairs += [_pair(*two, where, margin, level) for two in combinations(recipes, 2)]

@@ -91,7 +91,7 @@ class Curve:
         if self.compute.ndim != 1 or not self.compute.shape == self.value.shape == self.num_samples.shape:
             raise InputError("compute, value and num_samples must be rows of equal length", file=self.name)
         if not len(self.compute):
-            raise InputError("no points", file=self.name)
+            raise InputError("no points; expected at least one", file=self.name)
         self._check(~np.isfinite(self.compute) | (self.compute < 0), "compute", "a finite number, 0 or more")
         self._check(~((self.value >= 0) & (self.value <= 1)), "value", "a number from 0 to 1")
         self._check(self.num_samples <= 0, "num_samples", "a positive count")

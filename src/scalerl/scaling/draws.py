@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.law import Law
-
-
-class Strays(Protocol):
-    """How far each draw's run lies from its law at a compute: one smooth path a draw."""
-
-    def __call__(self, compute: Vector) -> Vector:
-        """Deviation at each compute (columns) for each draw (rows)."""
-        ...
+from scalerl.scaling.wander import Wander
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +37,7 @@ class Draws:
     rate: Vector
     place: Vector
     start: Vector
-    strays: Strays | None = None
+    strays: Wander | None = None
     ceiling_bounds: tuple[float, float] = (0.0, 1.0)
 
     def __len__(self) -> int:

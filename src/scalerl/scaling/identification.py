@@ -18,6 +18,7 @@ CEILING_HALF_WIDTH = 0.02  # the paper's margin for a ceiling
 LARGEST_SHIFT_UNDER_FLAT_PRIORS = 0.01
 LARGEST_SHIFT_WITHOUT_LAST_QUARTER = 0.02
 LARGEST_RATIO = 1.5  # of the two ends of an efficiency's or a midpoint's interval
+LARGEST_WANDER = 0.015  # of a run whose ceiling more compute can pin down: 0.02 with some room for noise
 MULTIPLES = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 
 
@@ -47,7 +48,7 @@ def identification(fitted: Curve, draws: Draws, refit: Callable[[Curve], Draws] 
         is_rate_identified=_is_narrow(draws.rate),
         is_place_identified=_is_narrow(draws.place),
         needed_compute=needed,
-        in_words=() if reason is None else (_advice(fitted, reason, needed, was_imposed=refit is None),),
+        in_words=() if reason is None else (_advice(fitted, draws, reason, needed, was_imposed=refit is None),),
     )
 
 
@@ -68,15 +69,21 @@ def _what_is_wrong(fitted: Curve, draws: Draws, ceiling: Estimate, refit: Callab
     return None
 
 
-def _advice(fitted: Curve, reason: str, needed: float | None, *, was_imposed: bool) -> str:
+def _advice(fitted: Curve, draws: Draws, reason: str, needed: float | None, *, was_imposed: bool) -> str:
     if was_imposed:
         return "the ceiling was imposed, not fitted"
-    cure = (
-        f"evaluations like these up to about {needed:,.3g} {UNIT_NAMES[fitted.unit]} should pin it down"
-        if needed is not None
-        else "no amount of compute up to 16 times the last would pin it down with evaluations this noisy"
-    )
+    if needed is not None:
+        cure = f"evaluations like these up to about {needed:,.3g} {UNIT_NAMES[fitted.unit]} should pin it down"
+    elif _wander(draws) > LARGEST_WANDER:
+        cure = f"the run strays by about {_wander(draws):.2g} from any law: more seeds would tell, not more compute"
+    else:
+        cure = f"more samples an evaluation would tell, not more compute up to {MULTIPLES[-1]:g} times the last"
     return f"the ceiling is not identified: {reason}; {cure}"
+
+
+def _wander(draws: Draws) -> float:
+    """Typical distance of the run from its law."""
+    return 0.0 if draws.strays is None else float(np.median(draws.strays.size))
 
 
 def _is_narrow(draws: Vector) -> bool:
@@ -104,6 +111,8 @@ def _ceiling_under_flat_priors(draws: Draws, last_compute: float) -> float:
 
 def _needed_compute(fitted: Curve, draws: Draws) -> float | None:
     """Smallest compute at which more points of the same spacing and noise would pin the ceiling down."""
+    if _wander(draws) > LARGEST_WANDER:
+        return None
     last = fitted.last_compute
     spacing = max(last - float(np.median(fitted.compute)), 1e-9 * last) / max(len(fitted) // 2, 1)
     variance = noise(fitted).typical * noise(fitted).variance

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from scalerl.scaling.curve import Curve, Vector
-from scalerl.scaling.draws import generator
 from scalerl.scaling.fit import Fit
 from scalerl.scaling.reach import first_reached
 
@@ -17,14 +16,19 @@ USUAL_SPREAD = 0.016
 """Standard deviation between runs of one recipe: three runs of the paper's differ by about 0.015 in the ceiling."""
 
 USUAL_SPREAD_WEIGHT = 2.0  # seeds that the usual spread counts for
+NUM_DRAWS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recipe:
-    """Runs of one recipe; `offset` is how far each draw's recipe lies from the mean of these runs."""
+    """Runs of one recipe; `offset` is how far each draw's recipe lies from the mean of these runs.
+
+    `orders` has the draws of each run in an order of its own, so that runs move independently of each other.
+    """
 
     name: str
     fits: tuple[Fit, ...]
+    orders: tuple[NDArray[np.int64], ...]
     offset: Vector
 
     def levels(self, compute: ArrayLike) -> Vector:
@@ -50,12 +54,7 @@ class Recipe:
         return first_reached(self.levels, value, self.longest)
 
     def _mean(self, parts: Sequence[Vector]) -> Vector:
-        """Mean over the runs, each run's draws in an order of its own and as many as there are offsets."""
-        num_draws = len(self.offset)
-        rows = [
-            generator(fit.fitted).permutation(np.resize(np.arange(len(fit.draws)), num_draws)) for fit in self.fits
-        ]
-        return np.mean([part[row] for part, row in zip(parts, rows, strict=True)], axis=0)
+        return np.mean([part[order] for part, order in zip(parts, self.orders, strict=True)], axis=0)
 
 
 def spread_between_runs(groups: Sequence[Sequence[Fit]]) -> float:
@@ -72,8 +71,9 @@ def spread_between_runs(groups: Sequence[Sequence[Fit]]) -> float:
     return float(np.sqrt(squares / freedom))
 
 
-def recipe(name: str, fits: Sequence[Fit], spread: float, num_draws: int = 2000) -> Recipe:
-    """Put the runs of a recipe together."""
-    rng = np.random.default_rng(generator(fits[0].fitted).integers(2**32))
-    offset = rng.standard_normal(num_draws) * spread / np.sqrt(len(fits))
-    return Recipe(name=name, fits=tuple(fits), offset=offset)
+def recipe(name: str, fits: Sequence[Fit], *, spread: float, position: int) -> Recipe:
+    """Put the runs of a recipe together; `position` tells it from an equal one in the same comparison."""
+    rng = np.random.default_rng(position)
+    offset = rng.standard_normal(NUM_DRAWS) * spread / np.sqrt(len(fits))
+    orders = tuple(rng.permutation(np.resize(np.arange(len(fit.draws)), NUM_DRAWS)) for fit in fits)
+    return Recipe(name=name, fits=tuple(fits), orders=orders, offset=offset)
