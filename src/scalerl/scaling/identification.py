@@ -13,12 +13,14 @@ from scalerl.scaling.draws import Draws
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate, tails
 from scalerl.scaling.noise import noise
 from scalerl.scaling.priors import Priors
+from scalerl.scaling.wander import correlation
 
 CEILING_HALF_WIDTH = 0.02  # the paper's margin for a ceiling
 LARGEST_SHIFT_UNDER_FLAT_PRIORS = 0.01
 LARGEST_SHIFT_WITHOUT_LAST_QUARTER = 0.02
 LARGEST_RATIO = 1.5  # of the two ends of an efficiency's or a midpoint's interval
 LARGEST_WANDER = 0.015  # of a run whose ceiling more compute can pin down: 0.02 with some room for noise
+MOST_POINTS = 60  # that stand for the run so far, and as many for the rest, when looking ahead
 MULTIPLES = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 
 
@@ -113,21 +115,23 @@ def _needed_compute(fitted: Curve, draws: Draws) -> float | None:
     """Smallest compute at which more points of the same spacing and noise would pin the ceiling down."""
     if _wander(draws) > LARGEST_WANDER:
         return None
-    last = fitted.last_compute
-    spacing = max(last - float(np.median(fitted.compute)), 1e-9 * last) / max(len(fitted) // 2, 1)
-    variance = noise(fitted).typical * noise(fitted).variance
+    few, last = fitted.pooled(MOST_POINTS), fitted.last_compute
+    spacing = max(last - float(np.median(few.compute)), 1e-9 * last) / max(len(few) // 2, 1)
+    scatter = noise(few)
+    variance = scatter.typical * scatter.variance
     for multiple in MULTIPLES:
-        num_more = int(np.clip((multiple - 1) * last / spacing, 1, 2000))
-        more = np.linspace(last, multiple * last, num_more + 1)[1:]
-        compute = np.concatenate([fitted.compute, more])
-        points = np.concatenate([variance, np.full(len(more), variance[-1])])
+        num_more = max((multiple - 1) * last / spacing, 1.0)
+        shown = int(min(num_more, MOST_POINTS))
+        more = np.linspace(last, multiple * last, shown + 1)[1:]
+        compute = np.concatenate([few.compute, more])
+        points = np.concatenate([variance, np.full(shown, variance[-1] * shown / num_more)])
         if ndtri(tails(LEVEL)[1]) * _ceiling_error(draws, compute, points) <= CEILING_HALF_WIDTH:
             return multiple * last
     return None
 
 
 def _ceiling_error(draws: Draws, compute: Vector, variance: Vector) -> float:
-    """Standard error of the ceiling at the best parameters, by the information of points with that variance."""
+    """Standard error of the ceiling at the best parameters, by the information in points with that variance."""
     best, law = draws.best, draws.law
     share = law.share(compute, best.rate, best.place)
     step, gain = 1e-4, max(best.ceiling - best.start, 0.02)
@@ -136,7 +140,8 @@ def _ceiling_error(draws: Draws, compute: Vector, variance: Vector) -> float:
         columns.append(gain * (law.share(compute, best.rate * (1 + step), best.place) - share) / step)
     if law.is_place_free:
         columns.append(gain * (law.share(compute, best.rate, best.place * (1 + step)) - share) / step)
-    slopes = np.stack(columns)
-    # The priors on the logarithms of rate and place keep the matrix regular where a parameter does not matter.
-    weak = np.diag([1.0, 1.0, 2.8, 0.25][: len(columns)])
-    return float(np.sqrt(np.linalg.inv(slopes / variance @ slopes.T + weak)[1, 1]))
+    slopes = np.stack(columns, axis=1)
+    covariance = np.diag(variance) + _wander(draws) ** 2 * correlation(compute / compute[-1], compute / compute[-1])
+    # What is believed of the levels and of the logarithms of rate and place keeps the matrix regular.
+    believed = np.diag([1.0, 1.0, 2.8, 0.25][: len(columns)])
+    return float(np.sqrt(np.linalg.inv(slopes.T @ np.linalg.solve(covariance, slopes) + believed)[1, 1]))

@@ -45,7 +45,8 @@ class Tops:
     def log_sum(self, log_density: Vector) -> Vector:
         """Log of the integral of a density over the cells."""
         peak = log_density.max(axis=-1)
-        return peak + np.log(np.exp(log_density - peak[..., None]).sum(axis=-1) * self.width[..., 0])
+        width = 1.0 if self.is_imposed else self.width[..., 0]
+        return peak + np.log(np.exp(log_density - peak[..., None]).sum(axis=-1) * width)
 
     def draw(self, log_density: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
         """For each row a cell drawn by the density, and a value inside of it."""
@@ -105,9 +106,9 @@ def headrooms(products: Products, num_cells: int) -> Tops:
 
 
 def imposed(products: Products, ceiling: float) -> Tops:
-    """The single cell of a ceiling that is given; its width of 1 stands for no freedom."""
-    one = np.ones_like(products.ss)
-    return Tops(centre=ceiling * one, width=one, is_imposed=True)
+    """The single cell, of no width, of a ceiling that is given."""
+    nothing = np.zeros_like(products.ss)
+    return Tops(centre=nothing + ceiling, width=nothing, is_imposed=True)
 
 
 def start_given(products: Products, tops: Tops) -> Start:
