@@ -11,7 +11,7 @@ from scalerl.cli.reading import Run
 from scalerl.scaling.backtest import Backtest, Outcome, Score
 from scalerl.scaling.budget import Budget
 from scalerl.scaling.comparison import Comparison, Pair
-from scalerl.scaling.estimate import Estimate
+from scalerl.scaling.estimate import Estimate, estimate
 from scalerl.scaling.fit import Fit
 from scalerl.scaling.forecast import Forecast, Target
 from scalerl.scaling.pairing import PairedDifference
@@ -102,7 +102,7 @@ def comparison_record(comparison: Comparison, files: Mapping[str, Sequence[str]]
         "margin": comparison.margin,
         "spread": comparison.spread,
         "units": list(comparison.units),
-        "recipes": [_recipe(one, files[one.name]) for one in comparison.recipes],
+        "recipes": [_recipe(one, files[one.name], comparison.level) for one in comparison.recipes],
         "pairs": [_pair(pair) for pair in comparison.pairs],
         "shared_ceiling": comparison.shared and _shared(comparison.shared),
         "warnings": list(comparison.warnings),
@@ -156,10 +156,11 @@ def _target(target: Target) -> Json:
     }
 
 
-def _recipe(recipe: Recipe, files: Sequence[str]) -> Json:
+def _recipe(recipe: Recipe, files: Sequence[str], level: float) -> Json:
     return {
         "name": recipe.name,
         "files": list(files),
+        "ceiling": _estimate(estimate(recipe.ceiling, level)),
         "fits": [{name: _estimate(one) for name, one in fit.parameters.items()} for fit in recipe.fits],
     }
 

@@ -35,10 +35,24 @@ class Fitting:
     """How to fit."""
 
     law: Annotated[
-        str, Option("--law", metavar="LAW", help=f"One of {', '.join(LAWS)}.", rich_help_panel=_PANEL)
+        str,
+        Option(
+            "--law",
+            metavar="LAW",
+            help=f"{LAWS[0]} (default), {', '.join(LAWS[1:])}.",
+            show_default=False,
+            rich_help_panel=_PANEL,
+        ),
     ] = "sigmoid"
     method: Annotated[
-        str, Option("--method", metavar="NAME", help=f"One of {', '.join(METHODS)}.", rich_help_panel=_PANEL)
+        str,
+        Option(
+            "--method",
+            metavar="NAME",
+            help=f"{METHODS[0]} (default), {', '.join(METHODS[1:])}.",
+            show_default=False,
+            rich_help_panel=_PANEL,
+        ),
     ] = "posterior"
     since: Annotated[
         str | None, Option("--from", metavar="C", help="Leave out points before it.", rich_help_panel=_PANEL)

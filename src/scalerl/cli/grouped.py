@@ -28,7 +28,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def flat(**chosen: object) -> None:
-        parts = {name: group(**{one.name: chosen.pop(one.name) for one in fields(group)}) for name, group in groups.items()}
+        parts = {
+            name: group(**{one.name: chosen.pop(one.name) for one in fields(group)})
+            for name, group in groups.items()
+        }
         command(**chosen, **parts)
 
     parameters = [

@@ -37,7 +37,7 @@ def without_suffixes(names: Sequence[str]) -> list[str]:
     >>> without_suffixes(["a.csv", "b.jsonl"]), without_suffixes(["a.csv", "a.jsonl"])
     (['a', 'b'], ['a.csv', 'a.jsonl'])
     """
-    short = [re.sub(r"\.(csv|jsonl|json|log|txt)$", "", name) for name in names]
+    short = [re.sub(r"\.(csv|jsonl|json|log|txt)(?= \(\d+\)$|$)", "", name) for name in names]
     return short if len(set(short)) == len(set(names)) else list(names)
 
 

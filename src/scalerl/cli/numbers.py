@@ -71,7 +71,9 @@ def listed(option: str, texts: Sequence[str]) -> tuple[str, ...]:
     """
     parts = tuple(part.strip() for text in texts for part in text.split(","))
     if not all(parts):
-        raise InputError(f"{option} is {','.join(texts)!r}; expected values separated by commas, none of them empty")
+        raise InputError(
+            f"{option} is {','.join(texts)!r}; expected values separated by commas, none of them empty"
+        )
     return parts
 
 

@@ -27,3 +27,15 @@ def steps(total: int, verb: str) -> Generator[Callable[[str], None], None, None]
             begun += 1
 
         yield step
+
+
+@contextmanager
+def working(words: str) -> Generator[None, None, None]:
+    """Show that something goes on whose steps cannot be counted."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(words):
+        yield

@@ -24,7 +24,7 @@ class Reading:
 
     unit: Annotated[
         str | None,
-        Option("--unit", metavar="UNIT", help=f"What compute is: {', '.join(UNITS)}.", rich_help_panel=_PANEL),
+        Option("--unit", metavar="UNIT", help=f"{', '.join(UNITS)}.", rich_help_panel=_PANEL),
     ] = None
     compute_column: Annotated[
         str | None, Option("--compute-column", metavar="NAME", help="Column of compute.", rich_help_panel=_PANEL)
@@ -45,9 +45,9 @@ class Reading:
         str | None,
         Option("--model-size", metavar="N", help="Parameters, for FLOPs of a log.", rich_help_panel=_PANEL),
     ] = None
-    merge: Annotated[
-        bool, Option("--merge", help="Keep the last of rows with the same compute.", rich_help_panel=_PANEL)
-    ] = False
+    merge: Annotated[bool, Option("--merge", help="Keep the last of equal computes.", rich_help_panel=_PANEL)] = (
+        False
+    )
 
     def curves(self, file: str) -> tuple[Curve, ...]:
         """Read every curve of a file."""
@@ -79,15 +79,19 @@ class Run:
 
 def read_runs(files: Sequence[str], reading: Reading) -> tuple[Run, ...]:
     """Read every curve of every file, each under a name that tells it from the others."""
-    names = distinct_names(files)
-    return tuple(run for file, name in zip(files, names, strict=True) for run in _runs(file, name, reading))
+    return tuple(run for runs in read_files(files, reading) for run in runs)
 
 
-def _runs(file: str, name: str, reading: Reading) -> list[Run]:
+def read_files(files: Sequence[str], reading: Reading) -> list[tuple[Run, ...]]:
+    """The same, file by file."""
+    return [_runs(file, name, reading) for file, name in zip(files, distinct_names(files), strict=True)]
+
+
+def _runs(file: str, name: str, reading: Reading) -> tuple[Run, ...]:
     curves = reading.curves(file)
     tasks = [task_of(curve.name) if len(curves) > 1 else None for curve in curves]
     titles = [name if task is None else f"{name} [{task}]" for task in tasks]
-    return [
+    return tuple(
         Run(file=file, task=task, curve=replace(curve, name=title))
         for curve, task, title in zip(curves, tasks, titles, strict=True)
-    ]
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
@@ -15,15 +16,19 @@ from numpy.typing import ArrayLike
 from scalerl.report.number_text import compute_text
 from scalerl.scaling.curve import UNIT_NAMES, Curve, Unit, Vector
 
+Look: TypeAlias = dict[str, Any]
+"""How something is drawn: arguments for matplotlib."""
+
 INK = "#1b1f24"
 GRID = "#9aa4af"
 # Okabe and Ito's colours, which people who see no red or no green can tell apart; yellow is too faint to draw with.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6d46", "#7a7f87")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
-MOST_TICKS = 7
-SETTINGS = {
+SMALL = 9.5  # size of words inside a plot
+LETTER = 0.025  # width of one in the labels of an axis, as a part of the axis
+SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # a run may be called $HOME
-    "font.size": 10.5,
+    "font.size": 11.5,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "text.color": INK,
@@ -33,7 +38,7 @@ SETTINGS = {
 }
 
 
-def new_figure(width: float = 5.8, height: float = 3.9, num_rows: int = 1) -> tuple[Figure, list[Axes]]:
+def new_figure(width: float = 5.6, height: float = 3.9, num_rows: int = 1) -> tuple[Figure, list[Axes]]:
     """An empty figure with its axes, one above the other."""
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = [figure.add_subplot(num_rows, 1, row + 1) for row in range(num_rows)]
@@ -44,7 +49,7 @@ def new_figure(width: float = 5.8, height: float = 3.9, num_rows: int = 1) -> tu
     return figure, axes
 
 
-def drawing() -> mpl.rc_context:
+def drawing() -> AbstractContextManager[None]:
     """The settings under which a figure is made; the caller's own settings stay as they are."""
     return mpl.rc_context(SETTINGS)
 
@@ -119,17 +124,27 @@ def put_shares_on(axes: Axes) -> None:
 
 def shown_name(name: str, width: int = 48) -> str:
     """A run's name, cut where it is long; a leading underscore would hide it from a legend."""
-    short = textwrap.shorten(name, width, placeholder="…") if " " in name else name
-    short = short if len(short) <= width else f"{short[: width // 2 - 1]}…{short[1 - width // 2 :]}"
+    flat = " ".join(name.split())
+    short = flat if len(flat) <= width else f"{flat[: width // 2 - 1]}…{flat[1 - width // 2 :]}"
     return f" {short}" if short.startswith("_") else short
 
 
 def _ticks(first: float, last: float) -> list[float]:
     """Round computes between two: 1, 2 and 5 times powers of ten, fewer where the axis is long."""
     low, high = int(np.floor(np.log10(first))), int(np.ceil(np.log10(last)))
-    for multiples, every in (((1, 2, 5), 1), ((1, 3), 1), ((1,), 1), ((1,), 2), ((1,), 4), ((1,), 8)):
+    choices = (((1, 2, 5), 1), ((1, 3), 1), ((1,), 1), ((1,), 2), ((1,), 4), ((1,), 8))
+    for multiples, every in choices:
         ticks = [factor * 10.0**power for power in range(low, high + 1, every) for factor in multiples]
         inside = [tick for tick in ticks if first * 0.999 <= tick <= last * 1.001]
-        if len(inside) <= MOST_TICKS:
+        if _have_room(inside, np.log(last / first)):
             return inside
     return [first, last]
+
+
+def _have_room(ticks: list[float], length: float) -> bool:
+    """Whether the words at the ticks stay apart, on an axis of so many natural logarithms."""
+    half_widths = [LETTER * len(compute_text(tick)) / 2 for tick in ticks]
+    gaps = np.diff(np.log(ticks)) / length
+    return all(
+        gap > one + other + LETTER for gap, one, other in zip(gaps, half_widths, half_widths[1:], strict=False)
+    )

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import ndtri
 
-from scalerl.report.axes import GRID, MARKERS, PALETTE, drawing, new_figure, put_shares_on
+from scalerl.report.axes import GRID, MARKERS, PALETTE, SMALL, Look, drawing, new_figure, put_shares_on
 from scalerl.scaling.backtest import LEVELS, OURS, Backtest, Outcome
 from scalerl.scaling.estimate import LEVEL, tails
 
@@ -22,7 +22,7 @@ def calibration_figure(backtest: Backtest) -> Figure:
         _draw_coverage(above, outcomes)
         _draw_scatter(below, outcomes)
         if not outcomes:
-            figure.suptitle("No cut had enough points before it to predict from.", fontsize=10.5)
+            figure.suptitle("No cut had enough points before it to predict from.", fontsize=11)
     return figure
 
 
@@ -41,7 +41,7 @@ def _draw_coverage(axes: Axes, outcomes: Sequence[Outcome]) -> None:
         )
     if outcomes:
         _draw_luck(axes, min(len(part) for _, part in _cuts(outcomes)))
-        axes.legend(fontsize=8.5, frameon=False, loc="upper left")
+        axes.legend(fontsize=SMALL, frameon=False, loc="lower right")
     put_shares_on(axes)
     axes.set_xlabel("Promised by the band")
     axes.set_ylabel("Held what came")
@@ -64,7 +64,7 @@ def _draw_scatter(axes: Axes, outcomes: Sequence[Outcome]) -> None:
         middle = np.array([outcome.predicted for outcome in part])
         low, high = np.array([outcome.band(LEVEL) for outcome in part]).T
         ends += [*actual, *low, *high]
-        style = {"fmt": MARKERS[row], "markersize": 5, "elinewidth": 1.0, "color": PALETTE[row], "alpha": 0.8}
+        style: Look = {"fmt": MARKERS[row], "markersize": 5, "elinewidth": 1.0, "color": PALETTE[row], "alpha": 0.8}
         reach = [np.maximum(middle - low, 0), np.maximum(high - middle, 0)]
         axes.errorbar(actual, middle, yerr=reach, label=f"first {cut:.0%}", **style)
     if ends:
@@ -72,4 +72,4 @@ def _draw_scatter(axes: Axes, outcomes: Sequence[Outcome]) -> None:
         axes.plot(around, around, color=GRID, linewidth=1, gid="right")
         axes.set_xlim(*around)
         axes.set_ylim(*around)
-        axes.legend(fontsize=8.5, frameon=False, loc="upper left")
+        axes.legend(fontsize=SMALL, frameon=False, loc="upper left")

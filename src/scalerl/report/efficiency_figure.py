@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from scalerl.errors import InputError
-from scalerl.report.axes import PALETTE, ComputeAxis, drawing, new_figure
+from scalerl.report.axes import PALETTE, SMALL, ComputeAxis, Look, drawing, new_figure
 from scalerl.report.number_text import DASH, steepness_text, value_text
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.draws import Parameters
@@ -31,19 +31,27 @@ def efficiency_figure(fit: Fit) -> Figure:
         steps = axis.steps(num=50)
         axes.plot(steps, best.rate * np.log10(steps), color=PALETTE[1], linewidth=1.5, gid="line")
         for is_later, face, gid in ((False, PALETTE[0], "evaluations"), (True, "none", "came later")):
-            part = fit.curve.take(is_shown & ((fit.curve.compute > fit.fitted.last_compute) == is_later))
-            style = {"linestyle": "none", "marker": "o", "markersize": 4, "markerfacecolor": face, "alpha": 0.75}
-            axes.plot(part.compute, log_f(part, best), color=PALETTE[0], gid=gid, **style)
+            part = is_shown & ((fit.curve.compute > fit.fitted.last_compute) == is_later)
+            style: Look = {
+                "linestyle": "none",
+                "marker": "o",
+                "markersize": 4,
+                "markerfacecolor": face,
+                "alpha": 0.75,
+            }
+            axes.plot(
+                fit.curve.compute[part], log_f(fit.curve.value[part], best), color=PALETTE[0], gid=gid, **style
+            )
         axis.put_on(axes)
         axes.set_ylabel("log\N{SUBSCRIPT ONE}\N{SUBSCRIPT ZERO} F (pass rate)")
-        axes.set_title(_slope(fit), loc="left", fontsize=10.5)
-        figure.supxlabel(caption(fit), fontsize=8.5)
+        axes.set_title(_slope(fit), loc="left", fontsize=11)
+        figure.supxlabel(caption(fit), fontsize=SMALL)
     return figure
 
 
-def log_f(curve: Curve, best: Parameters) -> Vector:
-    """Decimal logarithm of F at each point."""
-    odds = (best.ceiling - best.start) / (curve.value - best.start) - 1
+def log_f(value: Vector, best: Parameters) -> Vector:
+    """Decimal logarithm of F at each value."""
+    odds = (best.ceiling - best.start) / (value - best.start) - 1
     return best.rate * np.log10(best.place) - np.log10(odds)
 
 
@@ -57,7 +65,9 @@ def caption(fit: Fit) -> str:
     best, at_zero = fit.draws.best, fit.curve.compute == 0
     num_out = int((~is_between_levels(fit.curve, best) & ~at_zero).sum())
     levels = f"{value_text(best.start)}{DASH}{value_text(best.ceiling)}"
-    return f"{num_out} of {int((~at_zero).sum())} points outside start{DASH}ceiling ({levels}) are left out"
+    if not num_out:
+        return f"all {int((~at_zero).sum())} points lie between start and ceiling"
+    return f"{num_out} of {int((~at_zero).sum())} points outside {levels} are left out"
 
 
 def _slope(fit: Fit) -> str:

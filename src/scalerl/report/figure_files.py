@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -27,6 +28,7 @@ def inline_svg(figure: Figure, prefix: str) -> str:
     drawn = _drawn(figure, "svg", is_transparent=True).decode()
     element = drawn[drawn.index("<svg") :].rstrip()
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
+    element = re.sub(r'<g id="[^"]*"', "<g", element)  # names for people; what is referred to has other tags
     element = re.sub(r'\bid="', f'id="{prefix}-', element)
     element = re.sub(r"url\(#", f"url(#{prefix}-", element)
     element = re.sub(r'href="#', f'href="#{prefix}-', element)
@@ -36,7 +38,7 @@ def inline_svg(figure: Figure, prefix: str) -> str:
 def _drawn(figure: Figure, kind: str, *, is_transparent: bool) -> bytes:
     """The bytes of a figure: the same for the same figure, so without a date and with a fixed salt for ids."""
     stream = io.BytesIO()
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "scalerl"}
+    settings: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "scalerl"}
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context(settings):
         figure.savefig(stream, format=kind, dpi=DOTS_PER_INCH, transparent=is_transparent, metadata=metadata)

@@ -7,7 +7,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from scalerl.report.axes import GRID, INK, PALETTE, ComputeAxis, drawing, new_figure, put_pass_rates_on, shown_name
+from scalerl.report.axes import (
+    GRID,
+    INK,
+    PALETTE,
+    SMALL,
+    ComputeAxis,
+    Look,
+    drawing,
+    new_figure,
+    put_pass_rates_on,
+    shown_name,
+)
 from scalerl.report.number_text import level_text, value_text
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.fit import Fit
@@ -30,14 +41,16 @@ def forecast_figure(forecast: Forecast) -> Figure:
         low, middle, high = forecast.band(ahead)
         _draw_law(axes, axis, fit)
         axes.fill_between(ahead, low, high, color=ORANGE, alpha=0.2, linewidth=0, label=_band_name(forecast))
-        axes.plot(ahead, middle, linestyle="--", color=ORANGE, linewidth=1.8, label="forecast", gid="forecast")
+        axes.plot(
+            ahead, middle, linestyle="--", color=ORANGE, linewidth=1.8, label="forecast", gid="forecast", zorder=4
+        )
         _draw_points(axes, axis, fit)
         _draw_asked(axes, forecast)
         axis.put_on(axes)
         put_pass_rates_on(axes, *_ends(fit, low, high))
         _draw_ceiling(axes, fit)
-        axes.set_title(shown_name(fit.curve.name), loc="left", fontsize=10.5, fontweight="bold")
-        axes.legend(fontsize=8.5, frameon=False, loc="best")
+        axes.set_title(shown_name(fit.curve.name), loc="left", fontsize=11, fontweight="bold")
+        axes.legend(fontsize=SMALL, frameon=False, loc="best")
     return figure
 
 
@@ -64,14 +77,14 @@ def _draw_points(axes: Axes, axis: ComputeAxis, fit: Fit) -> None:
     size = 4.5 if len(curve) <= MANY_POINTS else 2.8
     if len(curve) <= MANY_POINTS:
         _draw_noise(axes, axis, curve)
-    marks = (
+    marks: tuple[tuple[NDArray[np.bool_], str, Look], ...] = (
         (is_fitted, "evaluations", {"color": BLUE, "alpha": 0.75}),
-        (is_later, "came later", {"color": BLUE, "markerfacecolor": "none", "markeredgewidth": 1.0}),
+        (is_later, "came later", {"color": BLUE, "markerfacecolor": "none", "markeredgewidth": 0.9, "alpha": 0.8}),
         (~is_fitted & ~is_later, "left out", {"color": GRID, "marker": "x"}),
     )
     for chosen, label, look in marks:
         if chosen.any():
-            style = {"marker": "o", "linestyle": "none", "markersize": size, **look}
+            style: Look = {"marker": "o", "linestyle": "none", "markersize": size, **look}
             axes.plot(axis.place(curve.compute[chosen]), curve.value[chosen], label=label, gid=label, **style)
 
 
@@ -97,7 +110,7 @@ def _draw_asked(axes: Axes, forecast: Forecast) -> None:
     """A mark at each compute that was asked about."""
     x, y = [point.compute for point in forecast.points], [point.value for point in forecast.points]
     if x:
-        axes.plot(x, y, linestyle="none", marker="D", color=ORANGE, markersize=4, gid="asked")
+        axes.plot(x, y, linestyle="none", marker="D", color=ORANGE, markersize=4, gid="asked", zorder=4)
 
 
 def _draw_ceiling(axes: Axes, fit: Fit) -> None:
@@ -109,12 +122,12 @@ def _draw_ceiling(axes: Axes, fit: Fit) -> None:
     ends = np.clip([ceiling.low, ceiling.high], low, high)
     axes.plot([1.015, 1.015], ends, transform=edge, color=ink, alpha=alpha, linewidth=1.4, clip_on=False)
     if low <= ceiling.value <= high:
-        style = {"color": ink, "alpha": alpha, "linewidth": 0.9, "linestyle": ":"}
+        style: Look = {"color": ink, "alpha": alpha, "linewidth": 0.9, "linestyle": ":"}
         axes.axhline(ceiling.value, gid="ceiling", **style)
         axes.plot(1.015, ceiling.value, "o", transform=edge, color=ink, alpha=alpha, markersize=4, clip_on=False)
     name = f"ceiling\n{value_text(ceiling.value)}" if fit.is_identified else "ceiling\nnot\nidentified"
     place = float(np.clip(ceiling.value, low, high))
-    axes.text(1.03, place, name, transform=edge, va="center", fontsize=8.5, color=INK, alpha=alpha)
+    axes.text(1.03, place, name, transform=edge, va="center", fontsize=SMALL, color=INK, alpha=alpha)
 
 
 def _ends(fit: Fit, low: Vector, high: Vector) -> tuple[float, float]:

@@ -82,12 +82,11 @@ def compute_interval_text(low: float | None, high: float | None) -> str:
 def probability_text(probability: float) -> str:
     """A probability; what rounds to none or all is not claimed.
 
-    >>> probability_text(0.874), probability_text(0.9992), probability_text(0.0)
+    >>> probability_text(0.874), probability_text(0.995), probability_text(0.0)
     ('87%', '>99%', '<1%')
     """
-    if probability > 0.995:
-        return ">99%"
-    return "<1%" if probability < 0.005 else f"{probability:.0%}"
+    text = f"{probability:.0%}"
+    return {"100%": ">99%", "0%": "<1%"}.get(text, text)
 
 
 def level_text(level: float) -> str:

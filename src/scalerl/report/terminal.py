@@ -8,19 +8,19 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from scalerl.report.table import Table
 
 WIDTH_OF_A_FILE = 120  # where nothing says how wide the reader's screen is
 WIDEST_TEXT = 100  # lines of prose longer than this are hard to read
-_BETWEEN = 2  # blanks between two columns
-_MARGIN = 2  # blanks around a table, in all
+_GAP = "  "  # before every column
+
+Cells: TypeAlias = list[list[list[str]]]
+"""The lines of each cell of each row."""
 
 
 def console() -> Console:
@@ -31,22 +31,36 @@ def console() -> Console:
     return found
 
 
-def show_headline(out: Console, sentence: str) -> None:
-    """Print what a busy person reads, in bold."""
-    out.print(Text(_wrapped(sentence, out, hanging="  "), style="bold"), soft_wrap=True)
+def show_headline(out: Console, sentence: str, *more: str) -> None:
+    """Print what a busy person reads, in bold, and below it what else there is to say."""
+    out.print(Text(_wrapped(sentence, out, hanging=_GAP), style="bold"), soft_wrap=True)
+    if more:
+        out.print(Text(_wrapped(" ".join(more), out, first=_GAP, hanging=_GAP)), soft_wrap=True)
+
+
+def show_title(out: Console, title: str) -> None:
+    """Print what the next table is about, after a blank line."""
+    out.print()
+    if title:
+        out.print(Text(title, style="bold"))
 
 
 def show_table(out: Console, table: Table) -> None:
-    """Print a table, its notes below it; columns that are empty in every row are left out."""
-    if not table.rows:
-        return
-    widths = _widths(table, out.width)
-    if widths is None:
-        _show_rows(out, table)
+    """Print a table and its notes: across if it fits, else with intervals on a second line, else row by row.
+
+    A single row is not worth a second line.
+    """
+    cells = [[[text] for text in row] for row in table.texts]
+    folded = [[text.replace(" (", "\n(").split("\n") for text in row] for row in table.texts]
+    for layout in (cells, folded) if len(cells) > 1 else (cells,):
+        widths = _widths(table, layout)
+        if sum(widths) + len(_GAP) * len(widths) <= out.width:
+            _show_across(out, table, layout, widths)
+            break
     else:
-        out.print(Padding(_across(table, widths), (0, 0, 0, 0)))
+        _show_down(out, table)
     for note in table.notes:
-        out.print(Text(_wrapped(note, out, first="  ", hanging="  "), style="dim"), soft_wrap=True)
+        out.print(Text(_wrapped(note, out, first=_GAP, hanging=_GAP), style="dim"), soft_wrap=True)
 
 
 def show_warnings(out: Console, warnings: Mapping[str, Sequence[str]]) -> None:
@@ -80,36 +94,56 @@ def _wrapped(words: str, out: Console, *, first: str = "", hanging: str = "") ->
     )
 
 
-def _widths(table: Table, available: int) -> list[int] | None:
-    """How wide each column is: titles may be folded between words, cells may not; None where that is too wide."""
-    titles = [column.title for column in table.columns]
-    columns = list(zip(*table.texts, strict=True))
-    widths = [
-        max(len(part) for part in (*title.split(), *cells)) for title, cells in zip(titles, columns, strict=True)
+def _widths(table: Table, rows: Cells) -> list[int]:
+    """How wide each column must be; its title is folded between words."""
+    return [
+        max(len(part) for part in (*column.title.split(), *(line for row in rows for line in row[at])))
+        for at, column in enumerate(table.columns)
     ]
-    left = available - _MARGIN - sum(widths) - _BETWEEN * (len(widths) - 1)
-    if left < 0:
-        return None
-    for at, title in enumerate(titles):
-        more = min(left, max(0, len(title) - widths[at]))
-        widths[at], left = widths[at] + more, left - more
-    return widths
 
 
-def _across(table: Table, widths: Sequence[int]) -> RichTable:
-    shown = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=True, padding=(0, 1), header_style="bold")
-    for column, width in zip(table.columns, widths, strict=True):
-        shown.add_column(Text(column.title), justify=column.align, vertical="bottom", width=width, no_wrap=False)
-    for row in table.texts:
-        shown.add_row(*(Text(text) for text in row))
-    return shown
+def _show_across(out: Console, table: Table, rows: Cells, widths: Sequence[int]) -> None:
+    spare = out.width - sum(widths) - len(_GAP) * len(widths)
+    widths = _widened(widths, [len(column.title) for column in table.columns], spare)
+    titles = [
+        textwrap.wrap(column.title, width, break_on_hyphens=False)
+        for column, width in zip(table.columns, widths, strict=True)
+    ]
+    height = max(len(title) for title in titles)
+    _show_line(out, table, [[""] * (height - len(title)) + title for title in titles], widths, "bold")
+    out.print(Text(_GAP + _GAP.join("─" * width for width in widths), style="dim"), soft_wrap=True)
+    for row in rows:
+        _show_line(out, table, row, widths, "")
 
 
-def _show_rows(out: Console, table: Table) -> None:
-    """One line a column; rows of several are told apart by a blank line."""
+def _widened(widths: Sequence[int], wanted: Sequence[int], spare: int) -> list[int]:
+    """Give room that is to spare to titles that would be folded."""
+    found = list(widths)
+    for at, want in enumerate(wanted):
+        more = max(0, want - found[at])
+        if more <= spare:
+            found[at], spare = found[at] + more, spare - more
+    return found
+
+
+def _show_line(out: Console, table: Table, cells: Sequence[list[str]], widths: Sequence[int], style: str) -> None:
+    for at in range(max(len(cell) for cell in cells)):
+        parts = [cell[at] if at < len(cell) else "" for cell in cells]
+        aligned = [
+            part.ljust(width) if column.align == "left" else part.rjust(width)
+            for part, column, width in zip(parts, table.columns, widths, strict=True)
+        ]
+        out.print(Text((_GAP + _GAP.join(aligned)).rstrip(), style=style), soft_wrap=True)
+
+
+def _show_down(out: Console, table: Table) -> None:
+    """One line a column; a blank line between rows."""
     width = max(len(column.title) for column in table.columns)
     for at, row in enumerate(table.texts):
         if at:
             out.print()
         for column, text in zip(table.columns, row, strict=True):
-            out.print(Text(f"  {column.title:<{width}}  ", style="dim").append(text, style="none"), soft_wrap=True)
+            out.print(
+                Text(f"{_GAP}{column.title:<{width}}{_GAP}", style="dim").append(text, style="not dim"),
+                soft_wrap=True,
+            )

@@ -1,0 +1,93 @@
+"""The command as a process: what it loads, how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from threading import Timer
+
+import pytest
+
+from scalerl.cli import fitting, reading
+from scalerl.scaling.curve import UNITS
+from scalerl.scaling.fit import METHODS
+from scalerl.scaling.law import LAWS
+
+HEAVY = ("numpy", "scipy", "matplotlib", "torch")
+LOADED = f"""
+import sys
+from scalerl.cli import run
+code = run(sys.argv[1:])
+print("loaded:", *[name for name in {HEAVY} if name in sys.modules])
+sys.exit(code)
+"""
+
+
+def call(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize(
+    "command", [[], *([name] for name in ("fit", "forecast", "compare", "budget", "backtest", "report"))]
+)
+def test_help_loads_nothing_heavy(command):
+    result = call("-c", LOADED, *command, "--help")
+    assert result.returncode == 0
+    assert "Usage: scalerl" in result.stdout
+    assert result.stdout.rstrip().endswith("loaded:")
+
+
+def test_help_starts_in_half_a_second():
+    call("-m", "scalerl", "--help")  # compile
+    began = time.perf_counter()
+    call("-m", "scalerl", "--help")
+    assert time.perf_counter() - began < 0.5
+
+
+def test_every_option_has_one_line_of_help(scalerl):
+    for command in ("fit", "forecast", "compare", "budget", "backtest", "report"):
+        lines = scalerl(command, "--help").out.splitlines()
+        assert not [line for line in lines if line.startswith("│" + " " * 12)], command
+
+
+def test_version(scalerl):
+    assert scalerl("--version").out == "scalerl 0.1.0\n"
+
+
+def test_nothing_asked_shows_help(scalerl):
+    assert "Usage: scalerl" in scalerl().out
+
+
+def test_choices_are_those_of_the_layers_below():
+    assert tuple(LAWS) == fitting.LAWS
+    assert METHODS == fitting.METHODS
+    assert UNITS == reading.UNITS
+
+
+def test_bad_input_ends_with_one_line():
+    result = call("-m", "scalerl", "fit", "nowhere.csv")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == "error: nowhere.csv: there is no such file or directory\n"
+
+
+def test_broken_pipe_is_quiet(noisy):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scalerl", "fit", str(noisy())], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()  # as `head` does once it has seen enough
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 1
+
+
+def test_a_terminal_without_dashes(noisy):
+    result = call("-m", "scalerl", "fit", str(noisy()), env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0 and result.stderr == ""
+
+
+def test_interrupt_is_quiet(scalerl, noisy):
+    Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    result = scalerl("fit", *[noisy()] * 500)
+    assert (result.code, result.out, result.err) == (130, "", "")

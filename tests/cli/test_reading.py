@@ -1,0 +1,83 @@
+"""What the options that read and cut a run do."""
+
+import pytest
+
+
+@pytest.mark.parametrize("num_points", [3, 4, 5])
+def test_few_points_give_a_result_with_a_warning(scalerl, noisy, num_points):
+    result = scalerl("fit", noisy(num_points=num_points), "--json")
+    assert result.code == 0
+    assert f"only {num_points} points: the priors decide most of this" in result.records[0]["warnings"]
+
+
+def test_until_is_inclusive(scalerl, noisy):
+    path = noisy()  # a point each 200 GPU-hours
+    counts = [
+        scalerl("fit", path, "--until", until, "--json").records[0]["num_points"] for until in ("2000", "1999")
+    ]
+    assert counts == [11, 10]
+
+
+def test_from_keeps_the_start(scalerl, noisy):
+    [record] = scalerl("fit", noisy(), "--from", "2000", "--json").records
+    assert record["num_points"] == 22  # 2000 to 6000, and zero
+
+
+def test_unit_overrides_with_a_warning(scalerl, noisy):
+    [record] = scalerl("fit", noisy(), "--unit", "tokens", "--json").records
+    assert record["unit"] == "tokens"
+    assert any("because of --unit" in words for words in record["warnings"])
+
+
+def test_unit_names_a_bare_column_without_a_warning(scalerl, noisy):
+    [record] = scalerl("fit", noisy(header=""), "--unit", "flops", "--json").records
+    assert record["unit"] == "flops" and not any("unit" in words for words in record["warnings"])
+
+
+@pytest.mark.parametrize("words", [["--range", "-1,1"], ["--range=-1,1"]])
+def test_range_may_be_negative(scalerl, noisy, words):
+    [record] = scalerl("fit", noisy(), *words, "--json").records
+    assert record["parameters"]["ceiling"]["value"] == pytest.approx(0.8, abs=0.01)
+
+
+def test_merge_keeps_the_last_row(scalerl, table):
+    path = table("0,0.2", "100,0.3", "100,0.31", "200,0.38", "300,0.42")
+    [record] = scalerl("fit", path, "--merge", "--json").records
+    assert record["num_points"] == 4
+
+
+def test_a_run_with_tasks_gives_one_curve_each(scalerl, mixture):
+    run = mixture("run", 0.6)
+    assert [record["task"] for record in scalerl("fit", run, "--json").records] == ["maths", "code"]
+    [one] = scalerl("fit", run, "--task", "code", "--json").records
+    assert one["parameters"]["ceiling"]["value"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_compare_matches_tasks_by_name(scalerl, mixture):
+    records = scalerl("compare", mixture("a", 0.6), mixture("b", 0.5), "--json").records
+    assert [record["task"] for record in records] == ["maths", "code"]
+    assert all(record["pairs"][0]["probability_better"] > 0.9 for record in records)
+    assert all([recipe["name"] for recipe in record["recipes"]] == ["a", "b"] for record in records)
+
+
+def test_compare_refuses_tasks_that_do_not_match(refused, mixture, noisy):
+    said = refused("compare", mixture("a", 0.6), noisy())
+    assert "no task that all runs have" in said and "has maths, code" in said
+
+
+def test_seeds_of_a_recipe_are_joined_by_commas(scalerl, noisy):
+    seeds = ",".join(str(noisy(f"a{seed}.csv", seed=seed)) for seed in (1, 2))
+    [record] = scalerl("compare", seeds, noisy("b.csv", ceiling=0.5, seed=3), "--json").records
+    assert [recipe["name"] for recipe in record["recipes"]] == ["a1+a2", "b"]
+    assert len(record["recipes"][0]["fits"]) == 2
+
+
+def test_a_file_may_have_a_comma_in_its_name(scalerl, noisy):
+    [record] = scalerl("compare", noisy("a,b.csv"), noisy("c.csv", seed=1), "--json").records
+    assert [recipe["name"] for recipe in record["recipes"]] == ["a,b", "c"]
+
+
+def test_the_same_run_twice_is_told_apart(scalerl, noisy):
+    [record] = scalerl("compare", noisy(), noisy(), "--json").records
+    assert [recipe["name"] for recipe in record["recipes"]] == ["run", "run (2)"]
+    assert record["pairs"][0]["probability_better"] == pytest.approx(0.5, abs=0.1)
