@@ -10,7 +10,10 @@ HEAVY = ("numpy", "scipy", "matplotlib", "torch", "rich.console")
 
 def loaded_by(code: str) -> set[str]:
     found = subprocess.run(
-        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(found.stdout.split())
 

@@ -112,7 +112,7 @@ def test_windows_ends_byte_order_mark_quotes_and_no_last_newline(tmp_path):
         ("compute,value\n0,0.1\ninf,0.2\n", 3, "finite"),
         ("compute,value\n0,0.1\n1_0,0.2\n", 3, "finite"),
         ("compute,value\n-1,0.1\n1,0.2\n", 2, "expected 0 or more"),
-        ("compute,value\n0,0.1\n1,1.5\n", 3, "--range LOW HIGH"),
+        ("compute,value\n0,0.1\n1,1.5\n", 3, "--range LOW,HIGH"),
         ("compute,value\n0,0.1\n2,0.2\n1,0.3\n", 4, "sort the rows"),
         ("compute,value\n0,0.1\n1,0.2\n1,0.3\n", 4, "as in line 4"),
         ("compute,value,n\n0,0.1,5\n1,0.2,0\n", 3, "positive count"),

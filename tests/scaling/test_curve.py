@@ -18,6 +18,8 @@ def curve(**parts):
         ({"compute": [0, 2, 1, 3]}, "must rise"),
         ({"compute": [-1, 0, 1, 2]}, "compute of point 1 is -1"),
         ({"compute": [0, 1, np.inf, 2]}, "compute of point 3 is inf"),
+        ({"compute": [0, 1e-200, 1, 2]}, "compute of point 2 is 1e-200; expected 0, or a number from 1e-100 to 1e"),
+        ({"compute": [0, 1e-40, 1, 2]}, "compute runs from 1e-40 to 2; expected at most a factor of 1e"),
         ({"value": [0.1, 1.2, 0.3, 0.4]}, "value of point 2 is 1.2; expected a number from 0 to 1"),
         ({"value": [0.1, np.nan, 0.3, 0.4]}, "value of point 2 is nan"),
         ({"num_samples": [1, 0, 1, 1]}, "num_samples of point 2 is 0"),

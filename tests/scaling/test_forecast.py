@@ -50,7 +50,7 @@ def test_band_widens_with_the_extrapolation_and_holds_one_evaluation_less_often_
 def test_wider_level_wider_band_and_factor_scales_it():
     half, most = (forecast(noisy(), at=[24_000], level=level).points[0] for level in (0.5, 0.95))
     assert most.low < half.low < half.high < most.high
-    wide = forecast(noisy(), at=[24_000], width_factor=2.0).points[0]
+    wide = forecast(fit(noisy()).recalibrated(2.0), at=[24_000]).points[0]
     plain = forecast(noisy(), at=[24_000]).points[0]
     assert wide.high - wide.low == pytest.approx(2 * (plain.high - plain.low), rel=0.02)
 

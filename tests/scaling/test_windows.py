@@ -5,7 +5,7 @@ from scalerl import windows
 
 
 def test_window_hardly_matters_on_the_papers_longest_run():
-    """Appendix A.7 on its noiseless shape: every window that sees the bend finds ceiling 0.645 and efficiency 1.70."""
+    """Appendix A.7 on its noiseless shape: every window finds ceiling 0.645 and efficiency 1.70."""
     curve = noiseless("ScaleRL-bs2048", multiple=100_000 / 10_909, num_points=74)
     found = windows(curve, starts=[0, 1_500, 5_000], ends=[50_000, 100_000])
     assert [(window.since, window.until) for window in found][:2] == [(0, 50_000), (0, 100_000)]

@@ -52,7 +52,7 @@ def forecast_record(run: Run, forecast: Forecast, notes: Sequence[str] = ()) -> 
         **_about(run, forecast.fit),
         "level": forecast.level,
         "fitted_until": forecast.fit.fitted.last_compute,
-        "width_factor": forecast.width_factor,
+        "width_factor": forecast.fit.draws.width_factor,
         "points": [
             {
                 "compute": point.compute,

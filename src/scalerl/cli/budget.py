@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,24 +52,17 @@ def budget(
     from scalerl.scaling.budget import budget as budget_of
 
     found = [
-        _widened(
-            budget_of(one, reach=target, gain=worthwhile, spend=more, cost_per_unit=price, level=chance),
-            bands.width_factor,
+        budget_of(
+            one.recalibrated(bands.width_factor),
+            reach=target,
+            gain=worthwhile,
+            spend=more,
+            cost_per_unit=price,
+            level=chance,
         )
         for one in fits(runs, options, chance)
     ]
     output.give(_answer(runs, found, bands.notes))
-
-
-def _widened(found: Budget, factor: float) -> Budget:
-    """Widen the interval of the target, as a forecast would."""
-    if factor == 1:
-        return found
-    from scalerl.scaling.forecast import target
-
-    wide = target(found.fit, found.target.target, level=found.level, width_factor=factor)
-    left = None if wide.compute is None else max(0.0, wide.compute - found.fit.fitted.last_compute)
-    return replace(found, target=wide, remaining=left)
 
 
 def _answer(runs: Sequence[Run], found: Sequence[Budget], notes: tuple[str, ...]) -> Answer:

@@ -54,7 +54,7 @@ def forecast(
     found: list[Forecast] = []
     for one in fits(runs, options, chance):
         places = computes or ([] if values else [multiple * one.fitted.last_compute for multiple in MULTIPLES])
-        found.append(forecast_of(one, at=places, reach=values, level=chance, width_factor=bands.width_factor))
+        found.append(forecast_of(one.recalibrated(bands.width_factor), at=places, reach=values, level=chance))
     output.give(_answer(runs, found, bands.notes))
 
 

@@ -49,13 +49,3 @@ def joined(names: Sequence[str], most: int = 24) -> str:
     """
     whole = "+".join(names)
     return whole if len(names) == 1 or len(whole) <= most else f"{names[0]} and {len(names) - 1} more"
-
-
-def task_of(name: str) -> str | None:
-    """The task in the name of a curve, as `read_all` writes it.
-
-    >>> task_of("run [maths]")
-    'maths'
-    """
-    found = re.search(r" \[([^]]*)\]$", name)
-    return found[1] if found else None

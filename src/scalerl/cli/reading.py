@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from typer import Option
 
-from scalerl.cli.names import distinct_names, task_of
+from scalerl.cli.names import distinct_names
 from scalerl.cli.numbers import low_and_high, one_of, positive
 
 if TYPE_CHECKING:
@@ -89,9 +89,8 @@ def read_files(files: Sequence[str], reading: Reading) -> list[tuple[Run, ...]]:
 
 def _runs(file: str, name: str, reading: Reading) -> tuple[Run, ...]:
     curves = reading.curves(file)
-    tasks = [task_of(curve.name) if len(curves) > 1 else None for curve in curves]
-    titles = [name if task is None else f"{name} [{task}]" for task in tasks]
+    titles = [name if len(curves) == 1 else f"{name} [{curve.task}]" for curve in curves]
     return tuple(
-        Run(file=file, task=task, curve=replace(curve, name=title))
-        for curve, task, title in zip(curves, tasks, titles, strict=True)
+        Run(file=file, task=curve.task, curve=replace(curve, name=title))
+        for curve, title in zip(curves, titles, strict=True)
     )

@@ -74,7 +74,7 @@ class _Group:
     runs: tuple[tuple[Run, ...], ...]
 
     def curves(self, task: str | None) -> tuple[Curve, ...]:
-        return tuple(next(run.curve for run in runs if run.task == task) for runs in self.runs)
+        return tuple(next(run.curve for run in runs if task in (None, run.task)) for runs in self.runs)
 
 
 def _groups(arguments: Sequence[str], reading: Reading) -> list[_Group]:
@@ -89,7 +89,9 @@ def _groups(arguments: Sequence[str], reading: Reading) -> list[_Group]:
 
 
 def _common_tasks(files: Sequence[Sequence[Run]]) -> list[str | None]:
-    """Tasks that all files have, in the order of the first."""
+    """Tasks that all files have, in the order of the first; None stands for the only curve of each file."""
+    if all(len(runs) == 1 for runs in files):
+        return [None]
     tasks = [[run.task for run in runs] for runs in files]
     common = [task for task in tasks[0] if all(task in others for others in tasks)]
     if not common:

@@ -34,7 +34,7 @@ class Choices:
         if self.value_range is not None:
             low, high = self.value_range
             if not (low < high and math.isfinite(high - low)):
-                raise InputError(f"--range is {low:g} {high:g}; expected two numbers, the lower first")
+                raise InputError(f"--range is {low:g},{high:g}; expected two numbers, the lower first")
 
     def unit_of(self, column: str, known: Unit | None) -> tuple[Unit | None, tuple[str, ...]]:
         """Say what a column holds, with a warning where the user overrides what is known of it."""

@@ -30,7 +30,7 @@ def scaled(value: float, choices: Choices, *, label: str, file: Path, line: int 
     low, high = choices.value_range or (0.0, 1.0)
     if low <= value <= high:
         return (value - low) / (high - low)
-    hint = "the range given" if choices.value_range else "or give --range LOW HIGH to rescale rewards"
+    hint = "the range given" if choices.value_range else "or give --range LOW,HIGH to rescale rewards"
     raise InputError(f"{label} is {value:g}; expected {low:g} to {high:g}, {hint}", file=file, line=line)
 
 

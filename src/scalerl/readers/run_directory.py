@@ -103,6 +103,7 @@ class Evaluations:
             num_samples=self._num_samples(),
             step=steps,
             metric="pass_rate" if choices.value_range is None else "reward",
+            task=None if self.task == UNNAMED else self.task,
             axes=all_axes(axes, compute, known, unit),
             counts=prompt_counts(self.folder, steps.tolist(), self.task, warnings),
             truncation=truncation if np.isfinite(truncation).all() else None,

@@ -56,7 +56,7 @@ def hindsight(asked: Forecast) -> Hindsight | None:
     if not is_later.any():
         return None
     compute, value = fit.curve.compute[is_later], fit.curve.value[is_later]
-    ahead = forecast(fit, at=compute.tolist(), level=asked.level, width_factor=asked.width_factor).points
+    ahead = forecast(fit, at=compute.tolist(), level=asked.level).points
     num = max(1, round(len(compute) / HIDDEN_SHARE))
     low, middle, high = (np.array(ends) for ends in asked.band(compute[-num:]))
     if num == 1:

@@ -18,6 +18,8 @@ Unit: TypeAlias = Literal["gpu_hours", "flops", "tokens", "steps"]
 Metric: TypeAlias = Literal["pass_rate", "reward"]
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
+# Beyond these, powers and products of compute would leave what a float can hold.
+SMALLEST, LARGEST, WIDEST = 1e-100, 1e100, 1e30
 UNIT_NAMES: Mapping[Unit, str] = MappingProxyType(
     {"gpu_hours": "GPU-hours", "flops": "FLOPs", "tokens": "tokens", "steps": "steps"}
 )
@@ -51,7 +53,8 @@ class Curve:
     """One run's points, ordered by compute, with their unit.
 
     `num_samples` is how many judged answers stand behind each point (NaN where unknown), `axes` the compute of
-    the same points in every unit that is known, `warnings` what the reader had to decide, in words.
+    the same points in every unit that is known, `task` which of a run's tasks it is about where there are several,
+    `warnings` what the reader had to decide, in words.
 
     >>> curve = Curve.of([0, 100, 200, 400], [0.2, 0.3, 0.4, 0.45], unit="gpu_hours", num_samples=16_000)
     >>> len(curve), curve.last_compute, curve.between(until=200).value.tolist()
@@ -65,6 +68,7 @@ class Curve:
     num_samples: Vector
     step: Vector | None = None
     metric: Metric = "pass_rate"
+    task: str | None = None
     axes: Mapping[Unit, Vector] = field(default_factory=dict)
     counts: PromptCounts | None = None
     truncation: Vector | None = None
@@ -92,11 +96,16 @@ class Curve:
             raise InputError("compute, value and num_samples must be rows of equal length", file=self.name)
         if not len(self.compute):
             raise InputError("no points; expected at least one", file=self.name)
-        self._check(~np.isfinite(self.compute) | (self.compute < 0), "compute", "a finite number, 0 or more")
+        is_number = (self.compute == 0) | ((self.compute >= SMALLEST) & (self.compute <= LARGEST))
+        self._check(~is_number, "compute", f"0, or a number from {SMALLEST:g} to {LARGEST:g}")
         self._check(~((self.value >= 0) & (self.value <= 1)), "value", "a number from 0 to 1")
         self._check(self.num_samples <= 0, "num_samples", "a positive count")
         if (np.diff(self.compute) <= 0).any():
             raise InputError("compute must rise from point to point", file=self.name)
+        positive = self.compute[self.compute > 0]
+        if len(positive) and positive[0] * WIDEST < positive[-1]:
+            ends = f"from {positive[0]:g} to {positive[-1]:g}"
+            raise InputError(f"compute runs {ends}; expected at most a factor of {WIDEST:g}", file=self.name)
         for row in (self.compute, self.value, self.num_samples):
             row.flags.writeable = False
 

@@ -28,7 +28,8 @@ class Draws:
     """Equally likely parameter sets of a law, the single best set, and the paths around the law.
 
     Every question is asked of the same draws, so that a fit, a forecast, the cost of a target and a comparison
-    never contradict each other. `ceiling_bounds` are the lowest and highest ceiling that the method tries.
+    never contradict each other. `ceiling_bounds` are the lowest and highest ceiling that the method tries;
+    `width_factor` says how much further from their median levels lie than the draws have them.
     """
 
     law: Law
@@ -39,6 +40,7 @@ class Draws:
     start: Vector
     strays: Wander | None = None
     ceiling_bounds: tuple[float, float] = (0.0, 1.0)
+    width_factor: float = 1.0
 
     def __len__(self) -> int:
         return len(self.ceiling)
@@ -75,7 +77,12 @@ class Draws:
         """Mean level of the run at each compute (columns) under each draw (rows), from 0 to 1."""
         x = np.atleast_1d(np.asarray(compute, dtype=float))
         values = self.law_values(x)
-        return np.clip(values if self.strays is None else values + self.strays(x), 0.0, 1.0)
+        if self.strays is not None:
+            values = values + self.strays(x)
+        if self.width_factor != 1:
+            middle = np.median(values, axis=0)
+            values = middle + self.width_factor * (values - middle)
+        return np.clip(values, 0.0, 1.0)
 
 
 def generator(curve: Curve) -> np.random.Generator:

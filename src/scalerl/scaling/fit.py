@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
@@ -57,6 +57,10 @@ class Fit:
             place=best.place,
             start=best.start,
         )
+
+    def recalibrated(self, width_factor: float) -> Fit:
+        """The same fit with wider or narrower bands, as `recalibration` on earlier runs says."""
+        return replace(self, draws=replace(self.draws, width_factor=width_factor))
 
     @property
     def is_identified(self) -> bool:

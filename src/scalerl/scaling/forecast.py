@@ -58,7 +58,6 @@ class Forecast:
 
     fit: Fit
     level: float
-    width_factor: float
     points: tuple[ForecastPoint, ...]
     targets: tuple[Target, ...]
     warnings: tuple[str, ...]
@@ -66,8 +65,7 @@ class Forecast:
     def band(self, compute: ArrayLike) -> tuple[Vector, Vector, Vector]:
         """Lower end, middle and upper end of the level at each compute."""
         low, high = tails(self.level)
-        levels = widened(self.fit.draws.levels(compute), self.width_factor)
-        lower, middle, upper = np.quantile(levels, [low, 0.5, high], axis=0)
+        lower, middle, upper = np.quantile(self.fit.draws.levels(compute), [low, 0.5, high], axis=0)
         return lower, middle, upper
 
 
@@ -77,15 +75,12 @@ def forecast(
     at: Sequence[float] = (),
     reach: Sequence[float] = (),
     level: float = LEVEL,
-    width_factor: float = 1.0,
     law: str = "sigmoid",
     method: Method = "posterior",
     since: float | None = None,
     until: float | None = None,
 ) -> Forecast:
     """Forecast the level at computes, and the compute at which values are reached.
-
-    `width_factor` widens or narrows the bands, as `recalibration` on earlier runs says.
 
     >>> curve = Curve.of([0, 100, 200, 400, 800, 1600], [0.2, 0.24, 0.31, 0.38, 0.43, 0.46],
     ...                  unit="gpu_hours", num_samples=8000)
@@ -100,23 +95,14 @@ def forecast(
     return Forecast(
         fit=fitted,
         level=level,
-        width_factor=width_factor,
-        points=_points(fitted, np.array(at, dtype=float), level, width_factor),
-        targets=tuple(target(fitted, value, level=level, width_factor=width_factor) for value in reach),
+        points=_points(fitted, np.array(at, dtype=float), level),
+        targets=tuple(target(fitted, value, level=level) for value in reach),
         warnings=(*fitted.warnings, *_warnings(fitted, at)),
     )
 
 
-def widened(levels: Vector, factor: float) -> Vector:
-    """Levels of draws (rows) moved away from their median by a factor."""
-    if factor == 1:
-        return levels
-    middle = np.median(levels, axis=0)
-    return np.clip(middle + factor * (levels - middle), 0.0, 1.0)
-
-
-def _points(fitted: Fit, at: Vector, level: float, width_factor: float) -> tuple[ForecastPoint, ...]:
-    levels = widened(fitted.draws.levels(at), width_factor)
+def _points(fitted: Fit, at: Vector, level: float) -> tuple[ForecastPoint, ...]:
+    levels = fitted.draws.levels(at)
     evaluations = _with_noise(fitted.fitted, levels)
     bands = [
         (estimate(one, level), estimate(other, level)) for one, other in zip(levels.T, evaluations.T, strict=True)
@@ -142,15 +128,11 @@ def _with_noise(curve: Curve, levels: Vector) -> Vector:
     return np.clip(levels + deviation * generator(curve).standard_normal(levels.shape), 0.0, 1.0)
 
 
-def target(fitted: Fit, value: float, *, level: float = LEVEL, width_factor: float = 1.0) -> Target:
+def target(fitted: Fit, value: float, *, level: float = LEVEL) -> Target:
     """The compute at which a fitted run reaches a value."""
     if not 0 < value < 1:
         raise InputError(f"the value to reach is {value:g}; expected a number between 0 and 1")
-
-    def levels(compute: ArrayLike) -> Vector:
-        return widened(fitted.draws.levels(compute), width_factor)
-
-    reached = first_reached(levels, value, fitted.fitted)
+    reached = first_reached(fitted.draws.levels, value, fitted.fitted)
     low_tail, high_tail = tails(level)
     # An interpolated quantile between a number and infinity is not a number: take one of the draws.
     low, middle, high = np.quantile(reached, [low_tail, 0.5, high_tail], method="inverted_cdf")

@@ -28,7 +28,6 @@ from scalerl.scaling.wander import Basis, Wander, basis
 NUM_CANDIDATES, NUM_CLOUDS = 1000, 2
 NUM_DRAWS = 2000
 NUM_TOPS_ROUGHLY, NUM_TOPS = 6, 20
-SMALLEST_COMPUTE = 1e-30  # of the last one, below which logarithms and powers would leave what a float can hold
 SMALLEST_WANDER, LARGEST_WANDER = 5e-4, 0.4
 
 
@@ -52,7 +51,6 @@ class Problem:
     def of(cls, curve: Curve, law: Law, ceiling: float | None, priors: Priors) -> Problem:
         """State the problem for a curve."""
         compute, scatter = curve.compute / curve.last_compute, noise(curve)
-        compute = np.where(curve.compute > 0, np.maximum(compute, SMALLEST_COMPUTE), 0.0)
         return cls(
             law=law,
             priors=priors,
