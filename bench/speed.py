@@ -1,6 +1,6 @@
 """Speed of the default fit against the paper's procedure as it is printed, on the same 100 points in one run.
 
-    python bench/speed.py
+python bench/speed.py
 """
 
 import subprocess

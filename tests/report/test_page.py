@@ -6,8 +6,8 @@ from example_runs import odd_runs, sigmoid_run
 
 import scalerl
 from scalerl.report.hindsight import hindsight
-from scalerl.report.number_text import interval_text, value_text
 from scalerl.report.page import report_page, write_page
+from scalerl.scaling.number_text import interval_text, value_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 BAD = "<script>alert('x')</script>&\"--></svg>"

@@ -6,7 +6,6 @@ from example_runs import odd_runs, sigmoid_run
 
 import scalerl
 from scalerl.report.comparison_tables import comparison_table, ranking_table
-from scalerl.report.number_text import compute_text, interval_text
 from scalerl.report.table import Column, Table, words
 from scalerl.report.table_files import to_csv, to_latex, to_markdown, write_table
 from scalerl.report.tables import (
@@ -17,6 +16,7 @@ from scalerl.report.tables import (
     target_table,
     windows_table,
 )
+from scalerl.scaling.number_text import compute_text, interval_text
 
 
 def rows_of(table):

@@ -1,8 +1,6 @@
 """The pieces of the posterior against brute force, and the whole against truths that are known."""
 
-import sys
-from pathlib import Path
-
+import calibration
 import numpy as np
 import pytest
 from made_curves import TABLE_1, noiseless, noisy
@@ -13,9 +11,6 @@ from scalerl.scaling.noise import noise
 from scalerl.scaling.posterior import Problem, posterior
 from scalerl.scaling.priors import Priors
 from scalerl.scaling.wander import Wander, basis, correlation
-
-sys.path.append(str(Path(__file__).parents[2] / "bench"))
-import calibration
 
 
 def covariance(compute, variance, factor, size):
@@ -58,7 +53,7 @@ def test_density_of_a_parameter_set_is_the_normal_likelihood_integrated_over_the
     for row, found in zip(rows, ours, strict=True):
         factor, size, rate, place = np.exp(row)
         normal = stats.multivariate_normal(cov=covariance(curve.compute / 12_000, variance, factor, size))
-        share = 1 / (1 + (place / np.maximum(curve.compute / 12_000, 1e-300)) ** rate)
+        share = law("sigmoid").share(curve.compute / 12_000, rate, place)
 
         def likelihood(start, headroom, normal=normal, share=share):
             top = start + (1 - start) * headroom if ceiling is None else ceiling

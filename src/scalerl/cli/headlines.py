@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from scalerl.report.number_text import (
+from scalerl.report.sentences import standing
+from scalerl.scaling.backtest import OURS, Backtest, Score
+from scalerl.scaling.budget import Budget
+from scalerl.scaling.comparison import Comparison
+from scalerl.scaling.curve import UNIT_NAMES
+from scalerl.scaling.fit import Fit
+from scalerl.scaling.forecast import Forecast, ForecastPoint, Target
+from scalerl.scaling.number_text import (
     compute_interval_text,
     compute_text,
     difference_text,
@@ -15,13 +22,6 @@ from scalerl.report.number_text import (
     value_text,
     with_interval,
 )
-from scalerl.report.sentences import standing
-from scalerl.scaling.backtest import OURS, Backtest, Score
-from scalerl.scaling.budget import Budget
-from scalerl.scaling.comparison import Comparison
-from scalerl.scaling.curve import UNIT_NAMES
-from scalerl.scaling.fit import Fit
-from scalerl.scaling.forecast import Forecast, ForecastPoint, Target
 
 Headline: TypeAlias = tuple[str, ...]
 

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 from numpy.typing import ArrayLike
 
-from scalerl.report.number_text import compute_text
 from scalerl.scaling.curve import UNIT_NAMES, Curve, Unit, Vector
+from scalerl.scaling.number_text import compute_text
 
 Look: TypeAlias = dict[str, Any]
 """How something is drawn: arguments for matplotlib."""

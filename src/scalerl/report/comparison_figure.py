@@ -21,10 +21,10 @@ from scalerl.report.axes import (
     shown_name,
 )
 from scalerl.report.comparison_tables import named_compute
-from scalerl.report.number_text import compute_text
 from scalerl.scaling.comparison import BAND, Comparison, Pair
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.estimate import Estimate, tails
+from scalerl.scaling.number_text import compute_text
 from scalerl.scaling.seeds import Recipe
 
 MOST_BANDS = 4  # recipes above which bands would hide each other

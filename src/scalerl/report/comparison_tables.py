@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalerl.report.number_text import (
-    UNKNOWN,
-    compute_text,
-    difference_text,
-    probability_text,
-    ratio_text,
-    steepness_text,
-    value_text,
-)
 from scalerl.report.table import (
     Cell,
     Column,
@@ -28,6 +19,15 @@ from scalerl.report.tables import intervals_note
 from scalerl.scaling.comparison import Comparison, Pair
 from scalerl.scaling.curve import UNIT_NAMES, Unit
 from scalerl.scaling.estimate import estimate
+from scalerl.scaling.number_text import (
+    UNKNOWN,
+    compute_text,
+    difference_text,
+    probability_text,
+    ratio_text,
+    steepness_text,
+    value_text,
+)
 
 
 def comparison_table(comparison: Comparison, unit: Unit | None = None) -> Table:

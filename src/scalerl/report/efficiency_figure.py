@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from scalerl.errors import InputError
 from scalerl.report.axes import PALETTE, SMALL, ComputeAxis, Look, drawing, new_figure
-from scalerl.report.number_text import DASH, steepness_text, value_text
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.draws import Parameters
 from scalerl.scaling.fit import Fit
+from scalerl.scaling.number_text import DASH, steepness_text, value_text
 
 
 def efficiency_figure(fit: Fit) -> Figure:

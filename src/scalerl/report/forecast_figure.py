@@ -19,11 +19,11 @@ from scalerl.report.axes import (
     put_pass_rates_on,
     shown_name,
 )
-from scalerl.report.number_text import level_text, value_text
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.fit import Fit
 from scalerl.scaling.forecast import Forecast
 from scalerl.scaling.noise import noise
+from scalerl.scaling.number_text import level_text, value_text
 
 USUAL_REACH = 2.0  # times the fitted compute that is drawn where nothing further is asked
 MANY_POINTS = 60  # above which points are small and have no bars

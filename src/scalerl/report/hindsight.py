@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalerl.report.number_text import compute_text, interval_text, level_text, value_text
 from scalerl.scaling.backtest import HIDDEN_SHARE
 from scalerl.scaling.curve import UNIT_NAMES, Unit
 from scalerl.scaling.estimate import Estimate
 from scalerl.scaling.forecast import Forecast, forecast
+from scalerl.scaling.number_text import compute_text, interval_text, level_text, value_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

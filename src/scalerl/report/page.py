@@ -12,7 +12,6 @@ from scalerl.errors import InputError
 from scalerl.report.atomic import suffix_of, write_atomically
 from scalerl.report.comparison_section import calibration_section, comparison_section
 from scalerl.report.html_parts import bullets, heading, paragraph, section
-from scalerl.report.number_text import level_text
 from scalerl.report.page_style import STYLE
 from scalerl.report.question import Question
 from scalerl.report.run_card import refusal_card, run_card
@@ -21,6 +20,7 @@ from scalerl.scaling.curve import Curve
 from scalerl.scaling.estimate import LEVEL
 from scalerl.scaling.fit import Method
 from scalerl.scaling.forecast import TESTED_FACTOR, Forecast, ForecastPoint
+from scalerl.scaling.number_text import level_text
 
 HEADLINE_FACTOR = 2.0  # times the fitted compute, where no compute is named
 PAGE = Template(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scalerl.report.number_text import compute_text, steepness_text, value_text
 from scalerl.report.table import Table, estimate_column, estimated, words, words_column
 from scalerl.report.tables import COMPUTES, intervals_note
 from scalerl.scaling.curve import UNIT_NAMES
 from scalerl.scaling.fit import Fit
+from scalerl.scaling.number_text import compute_text, steepness_text, value_text
 
 MEANINGS = {
     "ceiling": "where the run ends, however much is spent",

@@ -8,7 +8,6 @@ from scalerl.report.efficiency_figure import caption, efficiency_figure
 from scalerl.report.forecast_figure import forecast_figure
 from scalerl.report.hindsight import hindsight
 from scalerl.report.html_parts import bullets, details, figure_part, heading, paragraph, section, table_part
-from scalerl.report.number_text import compute_text
 from scalerl.report.parameter_table import parameter_table
 from scalerl.report.sentences import advice, earlier, expectation, sentence
 from scalerl.report.tables import forecast_table, target_table, windows_table
@@ -16,6 +15,7 @@ from scalerl.scaling.backtest import Backtest
 from scalerl.scaling.curve import UNIT_NAMES
 from scalerl.scaling.fit import Fit
 from scalerl.scaling.forecast import Forecast, ForecastPoint
+from scalerl.scaling.number_text import compute_text
 from scalerl.scaling.windows import Window
 
 

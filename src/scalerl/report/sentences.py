@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from scalerl.report.number_text import (
+from scalerl.scaling.backtest import OURS, Backtest, Outcome
+from scalerl.scaling.comparison import Comparison, Pair
+from scalerl.scaling.curve import UNIT_NAMES
+from scalerl.scaling.estimate import LEVEL
+from scalerl.scaling.fit import Fit
+from scalerl.scaling.forecast import Forecast, ForecastPoint
+from scalerl.scaling.number_text import (
     compute_text,
     difference_interval_text,
     difference_text,
@@ -13,12 +19,6 @@ from scalerl.report.number_text import (
     value_text,
     with_interval,
 )
-from scalerl.scaling.backtest import OURS, Backtest, Outcome
-from scalerl.scaling.comparison import Comparison, Pair
-from scalerl.scaling.curve import UNIT_NAMES
-from scalerl.scaling.estimate import LEVEL
-from scalerl.scaling.fit import Fit
-from scalerl.scaling.forecast import Forecast, ForecastPoint
 
 SHARES = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 

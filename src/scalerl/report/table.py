@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from scalerl.report.number_text import UNKNOWN, compute_interval_text, compute_text, with_interval
 from scalerl.scaling.estimate import Estimate
+from scalerl.scaling.number_text import UNKNOWN, compute_interval_text, compute_text, with_interval
 
 Number: TypeAlias = str | float | None
 """What a CSV file holds in one field: words, a number at full precision, or nothing."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scalerl.report.atomic import suffix_of, write_atomically
-from scalerl.report.number_text import DASH
 from scalerl.report.table import Column, Number, Table
+from scalerl.scaling.number_text import DASH
 
 SUFFIXES = (".md", ".tex", ".csv")
 LATEX = str.maketrans(

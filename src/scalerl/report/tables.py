@@ -4,18 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalerl.report.number_text import (
-    NEVER,
-    UNKNOWN,
-    compute_text,
-    difference_text,
-    interval_text,
-    level_text,
-    probability_text,
-    ratio_text,
-    steepness_text,
-    value_text,
-)
 from scalerl.report.table import (
     Cell,
     Column,
@@ -34,6 +22,18 @@ from scalerl.scaling.budget import Budget
 from scalerl.scaling.curve import UNIT_NAMES
 from scalerl.scaling.fit import Fit
 from scalerl.scaling.forecast import Forecast, ForecastPoint, Target
+from scalerl.scaling.number_text import (
+    NEVER,
+    UNKNOWN,
+    compute_text,
+    difference_text,
+    interval_text,
+    level_text,
+    probability_text,
+    ratio_text,
+    steepness_text,
+    value_text,
+)
 from scalerl.scaling.windows import Window
 
 __all__ = [

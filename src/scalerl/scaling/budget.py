@@ -12,7 +12,7 @@ from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate, tails
 from scalerl.scaling.fit import Fit, Method, fit
 from scalerl.scaling.forecast import Target, target
-from scalerl.scaling.reach import HORIZON, NUM_STEPS
+from scalerl.scaling.reach import until_the_horizon
 
 Advice: TypeAlias = Literal["continue", "stop"]
 GAIN = 0.005
@@ -106,13 +106,11 @@ def _spend(fitted: Fit, last: float, more: float, worthwhile: float, level: floa
 
 def _saturation(fitted: Fit, worthwhile: float, level: float) -> tuple[float | None, float | None, float | None]:
     """Compute after which no further tenth buys a worthwhile gain: the last place on each path where one does."""
-    last = fitted.fitted.last_compute
-    first = float(fitted.fitted.compute[fitted.fitted.compute > 0][0])
-    compute = np.geomspace(first, HORIZON * last, NUM_STEPS)
+    compute = until_the_horizon(fitted.fitted)
     gains = fitted.draws.levels(compute * TENTH) - fitted.draws.levels(compute)
     pays = gains >= worthwhile
     at = pays.shape[1] - 1 - np.argmax(pays[:, ::-1], axis=1)
-    where: Vector = np.where(pays.any(axis=1), compute[np.minimum(at + 1, NUM_STEPS - 1)], first)
+    where: Vector = np.where(pays.any(axis=1), compute[np.minimum(at + 1, len(compute) - 1)], compute[0])
     where = np.where(pays[:, -1], np.inf, where)
     low, high = tails(level)
     ends = np.quantile(where, [low, 0.5, high], method="inverted_cdf")

@@ -15,6 +15,7 @@ from scalerl.scaling.curve import UNITS, Curve, Unit, Vector
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate
 from scalerl.scaling.fit import Fit, Method, fit
 from scalerl.scaling.pairing import PairedDifference, paired_difference
+from scalerl.scaling.reach import first_reached, until_the_horizon
 from scalerl.scaling.seeds import Recipe, recipe, spread_between_runs
 from scalerl.scaling.shared_ceiling import SharedCeiling, shared_ceiling
 
@@ -23,8 +24,6 @@ MARGIN = 0.02
 """Ceilings closer than this count as equivalent: the paper's margin."""
 
 BAND = 2.0  # times the named compute, to which the band of the comparison reaches
-FURTHEST_CROSSING = 100.0  # times the last compute
-NUM_STEPS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +72,7 @@ class Pair:
 class Comparison:
     """Every pair of recipes on every unit that all runs have, the named unit first.
 
-    `spread` is the standard deviation between runs of one recipe that was reckoned with, `num_seeds` how many
-    runs it comes from beyond the usual value.
+    `spread` is the standard deviation between runs of one recipe that was reckoned with.
     """
 
     recipes: tuple[Recipe, ...]
@@ -111,7 +109,7 @@ def compare(
     groups = [[run] if isinstance(run, Curve) else list(run) for run in runs]
     if len(groups) < 2 or not all(groups):
         raise InputError(f"{len(groups)} recipes to compare; expected at least two, each with a run")
-    titles = list(names) if names is not None else [group[0].name for group in groups]
+    titles = _distinct([group[0].name for group in groups] if names is None else names)
     units = _common_units(groups)
     pairs: list[Pair] = []
     named: tuple[Recipe, ...] = ()
@@ -124,8 +122,10 @@ def compare(
             for position, (title, group) in enumerate(zip(titles, fits, strict=True))
         )
         named = named or recipes
-        where = at if unit == units[0] else None
-        pairs += [_pair(*two, where, margin, level) for two in combinations(recipes, 2)]
+        paths = [Paths.of(one, until_the_horizon(*(each.longest for each in recipes))) for one in recipes]
+        furthest = max(each.longest.last_compute for each in recipes)
+        where = furthest if at is None or unit != units[0] else at
+        pairs += [_pair(*two, where, margin, level) for two in combinations(paths, 2)]
     return Comparison(
         recipes=named,
         pairs=tuple(pairs),
@@ -152,30 +152,46 @@ def _common_units(groups: Sequence[Sequence[Curve]]) -> tuple[Unit, ...]:
     return tuple(dict[Unit, None].fromkeys(common))
 
 
-def _pair(first: Recipe, second: Recipe, at: float | None, margin: float, level: float) -> Pair:
-    runs = (first.longest, second.longest)
-    where = max(run.last_compute for run in runs) if at is None else at
-    band = np.geomspace(where, BAND * where, 9)
-    difference = first.levels(band) - second.levels(band)
-    target = float(min(np.median(one.levels(where)) for one in (first, second)))
-    ratio, ratio_probability = _ratio(first, second, target, level)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Paths:
+    """A recipe followed as far as one may look: its levels (rows are draws), and the middle of its very runs."""
+
+    recipe: Recipe
+    compute: Vector
+    levels: Vector
+    middle: Vector
+
+    @classmethod
+    def of(cls, one: Recipe, compute: Vector) -> Paths:
+        """Follow a recipe over computes."""
+        middle = np.median(one.levels_of_runs(compute), axis=0)
+        return cls(recipe=one, compute=compute, levels=one.levels(compute), middle=middle)
+
+
+def _pair(one: Paths, other: Paths, at: float, margin: float, level: float) -> Pair:
+    first, second = one.recipe, other.recipe
+    band = np.geomspace(at, BAND * at, 9)
+    levels = [each.levels(band) for each in (first, second)]
+    difference = levels[0] - levels[1]
+    target = float(min(np.median(part[:, 0]) for part in levels))
+    ratio, ratio_probability = _ratio(one, other, target, level)
     ceilings = estimate(first.ceiling - second.ceiling, level)
     return Pair(
         first=first.name,
         second=second.name,
-        unit=runs[0].unit,
-        at=where,
-        band_end=BAND * where,
+        unit=first.longest.unit,
+        at=at,
+        band_end=BAND * at,
         difference=estimate(difference[:, 0], level),
         probability_better=_chance(difference[:, 0]),
         probability_better_over_band=_chance(difference.mean(axis=1)),
         target=target,
         ratio=ratio,
         ratio_probability=ratio_probability,
-        crossing=_crossing(first, second, level),
+        crossing=_crossing(one, other, level),
         ceiling_difference=ceilings,
         ceilings=_verdict(ceilings, margin),
-        paired=paired_difference(*runs, where, level),
+        paired=paired_difference(first.longest, second.longest, at, level),
     )
 
 
@@ -184,24 +200,23 @@ def _chance(difference: Vector) -> float:
     return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
 
 
-def _ratio(first: Recipe, second: Recipe, target: float, level: float) -> tuple[Estimate | None, float]:
-    one, other = first.first_reached(target), second.first_reached(target)
-    both = np.isfinite(one) & np.isfinite(other)
+def _ratio(one: Paths, other: Paths, target: float, level: float) -> tuple[Estimate | None, float]:
+    reached = [first_reached(each.compute, each.levels, target) for each in (one, other)]
+    both = np.isfinite(reached[0]) & np.isfinite(reached[1])
     chance = float(both.mean())
-    return (estimate(one[both] / other[both], level) if chance >= 0.5 else None), chance
+    return (estimate(reached[0][both] / reached[1][both], level) if chance >= 0.5 else None), chance
 
 
-def _crossing(first: Recipe, second: Recipe, level: float) -> Crossing:
-    runs = (first.longest, second.longest)
-    since = max(float(run.compute[run.compute > 0][0]) for run in runs)
-    until = FURTHEST_CROSSING * max(run.last_compute for run in runs)
-    compute = np.geomspace(since, until, NUM_STEPS)
-    here = _last_changes(compute, first.levels_of_runs(compute) > second.levels_of_runs(compute))
-    anywhere = _last_changes(compute, first.levels(compute) > second.levels(compute))
-    chance = len(anywhere) / len(first.offset)
+def _crossing(one: Paths, other: Paths, level: float) -> Crossing:
+    since = max(float(each.recipe.longest.compute[each.recipe.longest.compute > 0][0]) for each in (one, other))
+    seen = one.compute >= since
+    compute = one.compute[seen]
+    here = _last_changes(compute, (one.middle > other.middle)[None, seen])
+    anywhere = _last_changes(compute, (one.levels > other.levels)[:, seen])
+    chance = len(anywhere) / len(one.levels)
     is_found = chance >= 0.5 and len(here) > 0
-    found = estimate(anywhere, level, value=float(np.median(here))) if is_found else None
-    return Crossing(compute=found, probability=chance, since=since, until=until)
+    found = estimate(anywhere, level, value=float(here[0])) if is_found else None
+    return Crossing(compute=found, probability=chance, since=since, until=float(compute[-1]))
 
 
 def _last_changes(compute: Vector, is_ahead: NDArray[np.bool_]) -> Vector:
@@ -209,6 +224,13 @@ def _last_changes(compute: Vector, is_ahead: NDArray[np.bool_]) -> Vector:
     changes = is_ahead[:, 1:] != is_ahead[:, :-1]
     last = changes.shape[1] - 1 - np.argmax(changes[:, ::-1], axis=1)
     return np.sqrt(compute[last] * compute[last + 1])[changes.any(axis=1)]
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names that tell the recipes apart: a name that comes again is numbered."""
+    return [
+        f"{name} ({names[:at].count(name) + 1})" if name in names[:at] else name for at, name in enumerate(names)
+    ]
 
 
 def _verdict(difference: Estimate, margin: float) -> Verdict:

@@ -9,6 +9,7 @@ import numpy as np
 from scalerl.scaling.curve import UNIT_NAMES, Curve
 from scalerl.scaling.draws import Draws
 from scalerl.scaling.noise import noise
+from scalerl.scaling.number_text import compute_text
 
 FEW_POINTS = 6
 LARGEST_TRUNCATION = 0.1  # the paper saw runs destabilise at 10 to 15%
@@ -48,7 +49,7 @@ def _of_fit(fitted: Curve, draws: Draws) -> Iterator[str]:
     if draws.law.is_place_free and best.place > last / 2:
         yield (
             f"no bend yet: the last compute is {last / best.place:.2g} times the {draws.law.place}"
-            f" ({best.place:,.3g} {UNIT_NAMES[fitted.unit]}); from twice on a ceiling begins to show"
+            f" ({compute_text(best.place)} {UNIT_NAMES[fitted.unit]}); from twice on a ceiling begins to show"
         )
     if np.quantile(draws.ceiling, 0.75) > 0.98:
         yield "much of the ceiling's distribution lies at 1: the points do not bound it"
@@ -57,7 +58,7 @@ def _of_fit(fitted: Curve, draws: Draws) -> Iterator[str]:
         early, off = misfit
         yield (
             f"the first points lie {off:+.3f} off the law: leave the start of the run out,"
-            f" with --from {early:.3g} or so"
+            f" with --from {early:.6g} or so"
         )
 
 

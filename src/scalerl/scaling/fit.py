@@ -124,7 +124,7 @@ def window(curve: Curve, since: float | None, until: float | None, law: Law) -> 
         chosen = chosen.take(chosen.compute > 0)
     if len(chosen) < FEWEST_POINTS:
         raise InputError(
-            f"{len(chosen)} points to fit; expected at least {FEWEST_POINTS}"
+            f"{len(chosen)} {'point' if len(chosen) == 1 else 'points'} to fit; expected at least {FEWEST_POINTS}"
             + (f" (the run has {len(curve)})" if len(chosen) < len(curve) else ""),
             file=curve.name,
         )

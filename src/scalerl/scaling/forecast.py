@@ -14,7 +14,7 @@ from scalerl.scaling.draws import generator
 from scalerl.scaling.estimate import LEVEL, estimate, tails
 from scalerl.scaling.fit import Fit, Method, fit
 from scalerl.scaling.noise import noise
-from scalerl.scaling.reach import first_reached
+from scalerl.scaling.reach import first_reached, until_the_horizon
 
 TESTED_FACTOR = 4.0
 """Forecasts further out than so many times the fitted compute were never back-tested."""
@@ -132,7 +132,8 @@ def target(fitted: Fit, value: float, *, level: float = LEVEL) -> Target:
     """The compute at which a fitted run reaches a value."""
     if not 0 < value < 1:
         raise InputError(f"the value to reach is {value:g}; expected a number between 0 and 1")
-    reached = first_reached(fitted.draws.levels, value, fitted.fitted)
+    compute = until_the_horizon(fitted.fitted)
+    reached = first_reached(compute, fitted.draws.levels(compute), value)
     low_tail, high_tail = tails(level)
     # An interpolated quantile between a number and infinity is not a number: take one of the draws.
     low, middle, high = np.quantile(reached, [low_tail, 0.5, high_tail], method="inverted_cdf")

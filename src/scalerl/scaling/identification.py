@@ -12,6 +12,7 @@ from scalerl.scaling.curve import UNIT_NAMES, Curve, Vector
 from scalerl.scaling.draws import Draws
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate, tails
 from scalerl.scaling.noise import noise
+from scalerl.scaling.number_text import compute_text
 from scalerl.scaling.priors import Priors
 from scalerl.scaling.wander import correlation
 
@@ -75,7 +76,8 @@ def _advice(fitted: Curve, draws: Draws, reason: str, needed: float | None, *, w
     if was_imposed:
         return "the ceiling was imposed, not fitted"
     if needed is not None:
-        cure = f"evaluations like these up to about {needed:,.3g} {UNIT_NAMES[fitted.unit]} should pin it down"
+        where = f"{compute_text(needed)} {UNIT_NAMES[fitted.unit]}"
+        cure = f"evaluations like these up to about {where} should pin it down"
     elif _wander(draws) > LARGEST_WANDER:
         cure = f"the run strays by about {_wander(draws):.2g} from any law: more seeds would tell, not more compute"
     else:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from scalerl.scaling.curve import Curve, Vector
 
@@ -15,18 +12,22 @@ HORIZON = 1000.0
 NUM_STEPS = 400
 
 
-def first_reached(levels: Callable[[ArrayLike], Vector], value: float, curve: Curve) -> Vector:
-    """Compute at which each path first reaches a value, infinite where it does not within the horizon.
+def until_the_horizon(*curves: Curve) -> Vector:
+    """Computes, evenly spaced in the logarithm, from the first point of some curves to as far as one may look."""
+    first = min(float(curve.compute[curve.compute > 0][0]) for curve in curves)
+    return np.geomspace(first, HORIZON * max(curve.last_compute for curve in curves), NUM_STEPS)
 
-    `levels` gives the paths (rows) at computes (columns); they are followed from the first point of `curve` on.
+
+def first_reached(compute: Vector, paths: Vector, value: float) -> Vector:
+    """Compute at which each path (row) first reaches a value, infinite where it does not on these computes.
+
+    >>> first_reached(np.array([1.0, 100.0]), np.array([[0.2, 0.4], [0.0, 0.1]]), 0.3).round(9).tolist()
+    [10.0, inf]
     """
-    first = float(curve.compute[curve.compute > 0][0])
-    log_compute = np.linspace(np.log(first), np.log(HORIZON) + np.log(curve.last_compute), NUM_STEPS)
-    paths = levels(np.exp(log_compute))
     is_there = paths >= value
-    step = np.argmax(is_there, axis=1)
-    rows = np.arange(len(paths))
+    step, rows = np.argmax(is_there, axis=1), np.arange(len(paths))
     before, after = paths[rows, np.maximum(step - 1, 0)], paths[rows, step]
     part = (value - before) / np.where(after > before, after - before, 1.0)
-    back = np.where(step > 0, (1 - part) * (log_compute[1] - log_compute[0]), 0.0)
-    return np.where(is_there.any(axis=1), np.exp(log_compute[step] - back), np.inf)
+    logs = np.log(compute)
+    back = np.where(step > 0, (1 - part) * (logs[step] - logs[np.maximum(step - 1, 0)]), 0.0)
+    return np.where(is_there.any(axis=1), np.exp(logs[step] - back), np.inf)

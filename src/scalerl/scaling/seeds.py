@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.fit import Fit
-from scalerl.scaling.reach import first_reached
 
 USUAL_SPREAD = 0.016
 """Standard deviation between runs of one recipe: three runs of the paper's differ by about 0.015 in the ceiling."""
@@ -48,10 +47,6 @@ class Recipe:
     def longest(self) -> Curve:
         """The fitted part of the run that went furthest."""
         return max((fit.fitted for fit in self.fits), key=lambda curve: curve.last_compute)
-
-    def first_reached(self, value: float) -> Vector:
-        """Compute at which each draw first reaches a value, infinite where it never does."""
-        return first_reached(self.levels, value, self.longest)
 
     def _mean(self, parts: Sequence[Vector]) -> Vector:
         return np.mean([part[order] for part, order in zip(parts, self.orders, strict=True)], axis=0)
