@@ -34,6 +34,12 @@ def _of_points(curve: Curve, fitted: Curve) -> Iterator[str]:
             f"{np.nanmax(curve.truncation[-3:]):.0%} of the answers are truncated: runs above"
             f" {LARGEST_TRUNCATION:.0%} tend to collapse; give more tokens or interrupt earlier"
         )
+    spikes = fitted.compute[noise(fitted).is_spike]
+    if len(spikes):
+        where = ", ".join(compute_text(float(compute)) for compute in spikes[:3]) + (
+            " ..." if len(spikes) > 3 else ""
+        )
+        yield f"evaluations far off their neighbours count for little: at {where} {UNIT_NAMES[fitted.unit]}"
     fall = _fall(fitted)
     if fall is not None:
         yield (

@@ -124,7 +124,7 @@ def _points(fitted: Fit, at: Vector, level: float) -> tuple[ForecastPoint, ...]:
 def _with_noise(curve: Curve, levels: Vector) -> Vector:
     """What an evaluation of each level would show, with the noise of the last points."""
     scatter = noise(curve)
-    deviation = np.sqrt(scatter.typical * scatter.variance[-3:].mean())
+    deviation = np.sqrt(scatter.typical * np.median(scatter.variance[-5:]))
     return np.clip(levels + deviation * generator(curve).standard_normal(levels.shape), 0.0, 1.0)
 
 
