@@ -16,3 +16,7 @@ class InputError(ValueError):
         place = [] if file is None else [str(file)]
         place += [] if line is None else [f"line {line}"]
         super().__init__(": ".join([", ".join(place), message]) if place else message)
+
+
+class TooFewPointsError(InputError):
+    """A curve, or the part of it that was asked about, has fewer points than a fit needs."""

@@ -93,6 +93,12 @@ def test_unit_that_is_not_named_is_assumed_and_said(tmp_path):
     assert curve.unit == "gpu_hours" and "# unit:" in curve.warnings[0]
 
 
+def test_an_axis_that_does_not_rise_is_left_out_and_said(tmp_path):
+    text = "# unit: tokens\nstep,compute,value\n1,10,0.1\n1,20,0.2\n2,30,0.3\n"
+    curve = read(written(tmp_path, text))
+    assert "steps" not in curve.axes and "steps do not rise and are left out" in curve.warnings
+
+
 def test_an_exact_copy_of_a_row_is_refused_too(tmp_path):
     with pytest.raises(InputError, match="as in line 5"):
         read(written(tmp_path, f"{TABLE}20,3,0.40,\n"))

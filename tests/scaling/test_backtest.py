@@ -55,7 +55,14 @@ def test_ours_beats_the_rules_of_thumb_on_sigmoids_and_covers():
 
 def outcome(rank):
     return Outcome(
-        run="r", group="g", method="scalerl", cut=0.5, compute=1.0, draws=np.linspace(0.0, 1.0, 1001), actual=rank
+        run="r",
+        group="g",
+        method="scalerl",
+        cut=0.5,
+        compute=1.0,
+        draws=np.linspace(0.0, 1.0, 1001),
+        actual=rank,
+        noise=1e-6,
     )
 
 
@@ -68,11 +75,40 @@ def test_recalibration_widens_bands_that_were_too_narrow_and_leaves_right_ones()
     assert recalibration(Backtest(outcomes=(), skipped=())) == 1
 
 
+def test_noise_of_what_came_is_not_taken_for_a_band_that_is_too_narrow():
+    """Levels all right, evaluations of a hundred answers: the ranks reckon with their noise."""
+    rng = np.random.default_rng(0)
+    draws = 0.5 + 0.005 * rng.standard_normal(500)
+    made = [
+        Outcome(
+            run="r",
+            group="g",
+            method="scalerl",
+            cut=0.5,
+            compute=1.0,
+            draws=draws,
+            actual=0.5 + 0.005 * rng.standard_normal() + 0.05 * rng.standard_normal(),
+            noise=0.05,
+        )
+        for _ in range(200)
+    ]
+    assert recalibration(Backtest(outcomes=tuple(made), skipped=())) == pytest.approx(1, abs=0.1)
+
+
 def test_clustered_error_by_hand():
     """Two groups of two, one covered both times, one never: coverage 1/2, sums +1 and -1, error sqrt(2 * 2) / 4."""
     ranks = {"a": (0.5, 0.5), "b": (0.0, 1.0)}
     outcomes = tuple(
-        Outcome(run="r", group=g, method="m", cut=0.5, compute=1.0, draws=np.linspace(0.4, 0.6, 101), actual=rank)
+        Outcome(
+            run="r",
+            group=g,
+            method="m",
+            cut=0.5,
+            compute=1.0,
+            draws=np.linspace(0.4, 0.6, 101),
+            actual=rank,
+            noise=1e-6,
+        )
         for g, two in ranks.items()
         for rank in two
     )

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_curves import SIGMOID, noiseless, noisy
@@ -25,6 +27,26 @@ def test_saturation_is_where_another_tenth_buys_less():
     by_hand = compute[np.argmax(level(1.1 * compute) - level(compute) < 0.003)]
     low, middle, high = budget(noiseless("ScaleRL"), reach=0.5, gain=0.003).saturation
     assert middle == pytest.approx(by_hand, rel=0.05) and low <= middle <= high
+
+
+def test_gain_of_more_compute_holds_the_wander_between_the_two():
+    """The spread of a difference, against brute force over the process given the points."""
+    from scalerl import fit
+    from scalerl.scaling.wander import correlation
+
+    found = fit(noisy(last=6_000, num_samples=2_000))
+    strays, both = found.draws.strays, np.array([6_000.0, 9_000.0])
+    which = 17
+    points, scale = strays.compute, 1 / strays.unit
+    noise_part = strays.factor[which] * np.linalg.inv(strays.basis.to @ strays.basis.to.T)
+    whole = noise_part + strays.size[which] ** 2 * correlation(points, points)
+    cross = strays.size[which] ** 2 * correlation(both * scale, points)
+    left = strays.size[which] ** 2 * correlation(both * scale, both * scale) - cross @ np.linalg.solve(
+        whole, cross.T
+    )
+    spread = np.sqrt(left[0, 0] + left[1, 1] - 2 * left[0, 1])
+    lucky = strays.difference(*both)[which] - replace(strays, luck=0 * strays.luck).difference(*both)[which]
+    assert lucky == pytest.approx(strays.luck[which] * spread, rel=1e-6)
 
 
 def test_go_on_while_it_pays_and_stop_when_it_does_not():

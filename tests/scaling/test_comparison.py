@@ -19,8 +19,11 @@ def test_large_batch_overtakes_small_batch_where_the_papers_parameters_say(start
 
 
 def test_a_curve_against_itself_is_a_toss_up():
-    pair = compare([noisy(1), noisy(1)], names=["one", "other"]).pairs[0]
+    result = compare([noisy(1), noisy(1)])
+    pair = result.pairs[0]
+    assert (pair.first, pair.second) == ("noisy", "noisy (2)")
     assert pair.probability_better == pytest.approx(0.5, abs=0.03)
+    assert result.shared.probability_most_efficient["noisy"] == pytest.approx(0.5, abs=0.03)
     assert pair.ratio.low < 1 < pair.ratio.high
     assert pair.ceilings == "unresolved"
 
@@ -52,7 +55,7 @@ def test_shared_ceiling_ranks_efficiency_alone():
     assert shared.is_fair and shared.ceiling == pytest.approx(0.61, abs=0.01)
     assert shared.efficiency["steep"].value == pytest.approx(2.4, rel=0.1)
     assert shared.efficiency["flat"].value == pytest.approx(1.7, rel=0.1)
-    assert shared.probability_most_efficient["steep"] > 0.95
+    assert shared.probability_most_efficient["steep"] > 0.8  # seeds alone could explain some of it
     far = compare([noisy(1), noisy(2, ceiling=0.8)], names=["low", "high"]).shared
     assert not far.is_fair
     assert compare([steep, flat], law="exponential").shared is None
@@ -73,6 +76,19 @@ def test_throughput_and_sample_efficiency_are_told_apart():
     assert by_unit["steps"].ratio.low < 1 < by_unit["steps"].ratio.high
     with pytest.raises(InputError, match="no unit of compute that all runs have: a has flops; noisy has gpu_hours"):
         compare([Curve.of([1, 2, 3], [0.1, 0.2, 0.3], unit="flops", name="a"), noisy()])
+
+
+def test_window_is_on_the_common_unit_whatever_each_run_was_read_in():
+    curve = noisy(1)
+    other = replace(noisy(2), unit="flops", compute=curve.compute * 1e15, axes={"gpu_hours": curve.compute})
+    result = compare([curve, other], until=6_000, names=["a", "b"])
+    assert [len(one.fits[0].fitted) for one in result.recipes] == [21, 21] and result.units == ("gpu_hours",)
+
+
+@pytest.mark.parametrize("options", [{"at": 0.0}, {"at": float("nan")}, {"margin": -1.0}])
+def test_numbers_that_make_no_sense_are_refused(options):
+    with pytest.raises(InputError, match="expected a positive number"):
+        compare([noisy(1), noisy(2)], **options)
 
 
 def counted(seed, shift, prompts):

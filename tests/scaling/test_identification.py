@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from made_curves import noisy
 
-from scalerl import fit
+from scalerl import Curve, fit
 
 
 def test_ceiling_is_identified_late_in_a_run_and_not_early():
@@ -13,17 +13,14 @@ def test_ceiling_is_identified_late_in_a_run_and_not_early():
 
 
 def test_what_would_identify_it_does():
-    """Runs as long as the advice says have ceilings pinned to about the margin."""
-    advice = [fit(noisy(seed, last=3_500, num_samples=16_000)).identification.needed_compute for seed in range(8)]
-    needed = float(np.median([compute for compute in advice if compute is not None]))
-    assert 4_000 < needed < 20_000
-    widths = [
-        fit(noisy(seed, last=needed, num_points=round(40 * needed / 3_500), num_samples=16_000)).parameters[
-            "ceiling"
-        ]
-        for seed in range(8)
-    ]
-    assert np.median([width.half_width for width in widths]) < 0.03
+    """Runs as long as the advice says mostly have ceilings pinned to the margin."""
+    longer = []
+    for seed in range(12):
+        needed = fit(noisy(seed, last=3_500, num_samples=16_000)).identification.needed_compute
+        if needed is not None:
+            run = noisy(seed, last=needed, num_points=round(40 * needed / 3_500), num_samples=16_000)
+            longer.append(fit(run).parameters["ceiling"].half_width)
+    assert len(longer) >= 8 and np.median(longer) < 0.022
 
 
 def test_efficiency_and_midpoint_are_judged_apart():
@@ -38,10 +35,19 @@ def test_a_ceiling_that_was_imposed_is_not_identified():
     assert "the ceiling was imposed, not fitted" in found.warnings
 
 
-@pytest.mark.parametrize("method", ["paper", "least-squares"])
-def test_a_ceiling_at_the_edge_of_what_is_tried_is_not_identified(method):
-    ceiling = 0.35 if method == "paper" else 0.999
-    found = fit(noisy(ceiling=ceiling, start=0.1, num_samples=16_000), method=method)
-    if found.parameters["ceiling"].value in found.draws.ceiling_bounds:
-        assert not found.is_identified and any("edge" in words for words in found.warnings)
-    assert method == "least-squares" or found.parameters["ceiling"].value == 0.45
+def test_a_ceiling_at_the_edge_of_what_is_tried_is_not_identified_and_no_compute_is_said_to_help():
+    low, high = noisy(ceiling=0.35, start=0.1, num_samples=16_000), np.linspace(0.5, 1.0, 30)
+    found = fit(low, method="paper")
+    assert found.parameters["ceiling"].value == 0.45 and not found.is_identified
+    assert "the ceiling is not identified: it lies at 0.45, the edge of what the method tries" in found.warnings
+    straight = fit(Curve.of(np.arange(30.0), high, unit="steps", num_samples=500), method="least-squares")
+    assert straight.parameters["ceiling"].value == 1 and not straight.is_identified
+
+
+@pytest.mark.parametrize("method", ["posterior", "paper", "least-squares"])
+def test_words_never_hold_a_number_that_is_none(method):
+    for seed in range(6):
+        for last in (2_000, 6_000, 20_000):
+            found = fit(noisy(seed, last=last, num_samples=16_000), method=method)
+            assert "nan" not in " ".join(found.warnings).split()
+            assert not any("flat priors" in words for words in found.warnings) or method == "posterior"

@@ -114,3 +114,11 @@ def test_units_of_compute_do_not_matter(unit_scale):
 def test_more_samples_give_narrower_intervals():
     widths = [fit(noisy(num_samples=n)).parameters["ceiling"].half_width for n in (200, 2_000, 20_000)]
     assert widths[0] > widths[1] > widths[2]
+
+
+def test_start_far_outside_of_its_bounds_lies_at_the_nearer_one():
+    from scalerl.scaling.levels import Start
+
+    far = Start(mean=np.array([[1.5], [-0.5], [0.4]]), deviation=np.full((3, 1), 0.01), log_height=np.zeros((3, 1)))
+    drawn = far.draw(np.random.default_rng(0))[:, 0]
+    assert drawn[0] == pytest.approx(1) and drawn[1] == pytest.approx(0, abs=1e-9) and 0.35 < drawn[2] < 0.45

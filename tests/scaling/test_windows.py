@@ -1,7 +1,7 @@
 import pytest
 from made_curves import noiseless
 
-from scalerl import windows
+from scalerl import InputError, windows
 
 
 def test_window_hardly_matters_on_the_papers_longest_run():
@@ -21,3 +21,8 @@ def test_windows_without_enough_points_are_empty_and_backward_ones_left_out():
         (0, 12_710, False),
         (9_000, 12_710, False),
     ]
+
+
+def test_a_mistake_is_not_taken_for_an_empty_window():
+    with pytest.raises(InputError, match="law is 'nope'"):
+        windows(noiseless("ScaleRL"), law="nope")

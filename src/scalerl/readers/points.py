@@ -9,9 +9,8 @@ import numpy as np
 
 from scalerl.errors import InputError
 from scalerl.readers.choices import Choices
-from scalerl.scaling.curve import Unit, Vector
+from scalerl.scaling.curve import FEWEST_POINTS, Unit, Vector
 
-MIN_POINTS = 3
 TRAINING_REWARD = (
     "these are training rewards, not held-out: prompts repeat, sampling and filtering move the mean,"
     " and a ceiling fitted to them is not a ceiling of ability"
@@ -20,9 +19,9 @@ TRAINING_REWARD = (
 
 def enough(num_points: int, *, file: Path) -> None:
     """Refuse a curve that no law can be fitted to."""
-    if num_points < MIN_POINTS:
+    if num_points < FEWEST_POINTS:
         found = "no points" if not num_points else f"only {num_points} point{'s' * (num_points > 1)}"
-        raise InputError(f"has {found}; a curve needs at least {MIN_POINTS}", file=file)
+        raise InputError(f"has {found}; a curve needs at least {FEWEST_POINTS}", file=file)
 
 
 def scaled(value: float, choices: Choices, *, label: str, file: Path, line: int | None = None) -> float:

@@ -16,6 +16,7 @@ from scalerl.readers.points import (
     TRAINING_REWARD,
     all_axes,
     enough,
+    is_rising,
     lines_left_out,
     listed,
     range_warnings,
@@ -50,7 +51,8 @@ class Table:
         named: dict[str, Unit] = {name: UNIT_COLUMNS[name] for name in self.columns if name in UNIT_COLUMNS}
         merged: list[int] = []
         read = self._read([compute, *named], value, choices, merged)
-        axes: dict[Unit, Vector] = {axis: read[column] for column, axis in named.items()}
+        known: dict[Unit, Vector] = {axis: read[column] for column, axis in named.items()}
+        axes = {axis: column for axis, column in known.items() if is_rising(column)}
         metric, words = self._metric(choices)
         return Curve(
             name=self.file.stem,
@@ -63,6 +65,7 @@ class Table:
             axes=all_axes(axes, read[compute], UNIT_COLUMNS.get(compute), unit),
             warnings=(
                 *warnings,
+                *(f"{axis} do not rise and are left out" for axis in known if axis not in axes),
                 *words,
                 *range_warnings(choices),
                 *lines_left_out(

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 from numpy.typing import ArrayLike
 
-from scalerl.scaling.curve import UNIT_NAMES, Curve, Unit, Vector
+from scalerl.scaling.curve import METRIC_NAMES, UNIT_NAMES, Curve, Metric, Unit, Vector
 from scalerl.scaling.number_text import compute_text
 
 Look: TypeAlias = dict[str, Any]
@@ -107,11 +107,11 @@ class ComputeAxis:
         return "0" if self.has_zero and place <= self.zero_place * 1.0001 else compute_text(place)
 
 
-def put_pass_rates_on(axes: Axes, low: float, high: float) -> None:
-    """Let the value axis hold these pass rates, with a margin that stays within 0 to 1."""
+def put_values_on(axes: Axes, low: float, high: float, metric: Metric) -> None:
+    """Let the value axis hold these values, with a margin that stays within 0 to 1."""
     margin = 0.06 * max(high - low, 0.02)
     axes.set_ylim(max(low - margin, -0.01), min(high + margin, 1.01))
-    axes.set_ylabel("Held-out pass rate")
+    axes.set_ylabel(METRIC_NAMES[metric])
 
 
 def put_shares_on(axes: Axes) -> None:

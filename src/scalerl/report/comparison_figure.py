@@ -17,7 +17,7 @@ from scalerl.report.axes import (
     Look,
     drawing,
     new_figure,
-    put_pass_rates_on,
+    put_values_on,
     shown_name,
 )
 from scalerl.report.comparison_tables import named_compute
@@ -50,7 +50,7 @@ def comparison_figure(comparison: Comparison, later: Sequence[Curve] = ()) -> Fi
             ends.append(_draw_runs(axes, axis, recipe, look, later))
         axis.put_on(axes)
         together = np.concatenate(ends)
-        put_pass_rates_on(axes, float(together.min()), float(together.max()))
+        put_values_on(axes, float(together.min()), float(together.max()), comparison.recipes[0].longest.metric)
         _mark_compute(axes, axis, at)
         _mark_crossings(axes, axis, comparison)
         if num_recipes > MOST_INSIDE:

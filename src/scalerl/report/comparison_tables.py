@@ -71,7 +71,8 @@ def ranking_table(comparison: Comparison) -> Table:
     """Each recipe at the named compute, the best in front, and its efficiency under a shared ceiling."""
     at = named_compute(comparison)
     draws = np.stack([one.levels(at)[:, 0] for one in comparison.recipes])
-    chance_best = np.bincount(draws.argmax(axis=0), minlength=len(draws)) / draws.shape[1]
+    is_best = draws == draws.max(axis=0)
+    chance_best = (is_best / is_best.sum(axis=0)).mean(axis=1)
     order = np.argsort(-np.median(draws, axis=1), kind="stable")
     unit = UNIT_NAMES[comparison.units[0]]
     return Table(

@@ -16,7 +16,7 @@ from scalerl.report.axes import (
     Look,
     drawing,
     new_figure,
-    put_pass_rates_on,
+    put_values_on,
     shown_name,
 )
 from scalerl.scaling.curve import Curve, Vector
@@ -47,17 +47,11 @@ def forecast_figure(forecast: Forecast) -> Figure:
         _draw_points(axes, axis, fit)
         _draw_asked(axes, forecast)
         axis.put_on(axes)
-        put_pass_rates_on(axes, *_ends(fit, low, high))
+        put_values_on(axes, *_ends(fit, low, high), fit.curve.metric)
         _draw_ceiling(axes, fit)
         axes.set_title(shown_name(fit.curve.name), loc="left", fontsize=11, fontweight="bold")
         axes.legend(fontsize=SMALL, frameon=False, loc="best")
     return figure
-
-
-def later_than_fitted(fit: Fit) -> Curve | None:
-    """The points that came after the fitted window, None where there are none."""
-    is_later = fit.curve.compute > fit.fitted.last_compute
-    return fit.curve.take(is_later) if is_later.any() else None
 
 
 def _band_name(forecast: Forecast) -> str:
@@ -93,7 +87,9 @@ def _draw_noise(axes: Axes, axis: ComputeAxis, curve: Curve) -> None:
     is_known: NDArray[np.bool_] = np.isfinite(curve.num_samples) | (curve.counts is not None)
     if len(curve) < 2 or not is_known.any():
         return
-    deviation: Vector = np.sqrt(noise(curve).variance[is_known])
+    scatter = noise(curve)
+    is_known = is_known & ~scatter.is_spike
+    deviation: Vector = np.sqrt(scatter.typical * scatter.variance[is_known])
     axes.errorbar(
         axis.place(curve.compute[is_known]),
         curve.value[is_known],

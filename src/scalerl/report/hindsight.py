@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from scalerl.scaling.backtest import HIDDEN_SHARE
 from scalerl.scaling.curve import UNIT_NAMES, Unit
-from scalerl.scaling.estimate import Estimate
+from scalerl.scaling.estimate import Estimate, estimate
 from scalerl.scaling.forecast import Forecast, forecast
 from scalerl.scaling.number_text import compute_text, interval_text, level_text, value_text
 
@@ -58,16 +56,16 @@ def hindsight(asked: Forecast) -> Hindsight | None:
     compute, value = fit.curve.compute[is_later], fit.curve.value[is_later]
     ahead = forecast(fit, at=compute.tolist(), level=asked.level).points
     num = max(1, round(len(compute) / HIDDEN_SHARE))
-    low, middle, high = (np.array(ends) for ends in asked.band(compute[-num:]))
+    expected = estimate(fit.draws.levels(compute[-num:]).mean(axis=1), asked.level)
     if num == 1:
-        low, high = np.array([ahead[-1].evaluation_low]), np.array([ahead[-1].evaluation_high])
+        expected = replace(expected, low=ahead[-1].evaluation_low, high=ahead[-1].evaluation_high)
     return Hindsight(
         unit=fit.curve.unit,
         level=asked.level,
         compute=float(compute[-num:].mean()),
         actual=float(value[-num:].mean()),
         num_averaged=num,
-        expected=Estimate(value=float(middle.mean()), low=float(low.mean()), high=float(high.mean())),
+        expected=expected,
         num_later=len(compute),
         num_inside=sum(
             point.evaluation_low <= seen <= point.evaluation_high for point, seen in zip(ahead, value, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scalerl.errors import InputError
+from scalerl.errors import TooFewPointsError
 from scalerl.scaling.backtest import Backtest, backtest
 from scalerl.scaling.comparison import Comparison, compare
 from scalerl.scaling.curve import Curve
@@ -34,7 +34,7 @@ class Question:
         """Whether a run has enough points in the window."""
         try:
             window(curve, self.since, self.until, law(self.law))
-        except InputError:
+        except TooFewPointsError:
             return False
         return True
 

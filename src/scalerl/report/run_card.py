@@ -12,7 +12,7 @@ from scalerl.report.parameter_table import parameter_table
 from scalerl.report.sentences import advice, earlier, expectation, sentence
 from scalerl.report.tables import forecast_table, target_table, windows_table
 from scalerl.scaling.backtest import Backtest
-from scalerl.scaling.curve import UNIT_NAMES
+from scalerl.scaling.curve import METRIC_NAMES, UNIT_NAMES
 from scalerl.scaling.fit import Fit
 from scalerl.scaling.forecast import Forecast, ForecastPoint
 from scalerl.scaling.number_text import compute_text
@@ -66,7 +66,7 @@ def _what_came(asked: Forecast) -> list[str]:
 
 
 def _picture(asked: Forecast, anchor: str) -> str:
-    words = f"Held-out pass rate of {asked.fit.curve.name} against compute, with the fitted law and its forecast."
+    words = f"{METRIC_NAMES[asked.fit.curve.metric]} of {asked.fit.curve.name} against compute, with the fitted law and its forecast."
     return figure_part(forecast_figure(asked), f"{anchor}-forecast", words)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from scalerl.errors import InputError
 from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.fit import Method
+from scalerl.scaling.noise import noise
 from scalerl.scaling.predictors import RIVALS, Predictor, by_fit
 from scalerl.scaling.scores import crps, interval_score
 
@@ -26,8 +27,9 @@ OURS = "scalerl"
 class Outcome:
     """One prediction of one run's end from the points before a cut, and what came.
 
-    `draws` are of the mean level over the points to be predicted, a single one for a bare number. `group` names the
-    runs that belong together (a repository, a study): errors of one group say nothing about its own members.
+    `draws` are of the mean level over the points to be predicted, a single one for a bare number; `actual` is the mean
+    of the points, `noise` the deviation of its sampling noise. `group` names the runs that belong together (a
+    repository, a study): errors of one group say nothing about its own members.
     """
 
     run: str
@@ -37,6 +39,7 @@ class Outcome:
     compute: float
     draws: Vector
     actual: float
+    noise: float
 
     @property
     def predicted(self) -> float:
@@ -60,11 +63,11 @@ class Outcome:
 
     @property
     def rank(self) -> float:
-        """Part of the draws below what came, ties halved: uniform over many runs if the bands are right."""
-        return float((self.draws < self.actual).mean() + 0.5 * (self.draws == self.actual).mean())
+        """Probability of less than what came, noise included: uniform over many runs if the bands are right."""
+        return float(ndtr((self.actual - self.draws) / self.noise).mean())
 
     def band(self, level: float) -> tuple[float, float]:
-        """Central interval that should hold what comes with this probability."""
+        """Central interval that should hold the level with this probability."""
         low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
         return float(low), float(high)
 
@@ -152,7 +155,7 @@ def recalibration(result: Backtest) -> float:
     """Factor by which bands should be widened (above 1) or narrowed, judged by the back-test of earlier runs.
 
     If a band is right, the normal scores of the ranks have mean square 1; the square root of that mean, with ten
-    imagined runs that were right mixed in, is the factor.
+    imagined predictions that were right mixed in, is the factor.
     """
     ranks = np.array([outcome.rank for outcome in result.of(OURS) if outcome.has_band])
     scores = ndtri(np.clip(ranks, 0.001, 0.999))
@@ -171,6 +174,7 @@ def _split(curve: Curve, cut: float) -> tuple[Curve | None, Curve | None]:
 
 
 def _predict(predictor: Predictor, seen: Curve, hidden: Curve, name: str, group: str, cut: float) -> Outcome:
+    scatter = noise(hidden)
     return Outcome(
         run=seen.name,
         group=group,
@@ -179,6 +183,7 @@ def _predict(predictor: Predictor, seen: Curve, hidden: Curve, name: str, group:
         compute=float(hidden.compute.mean()),
         draws=predictor(seen, hidden.compute).mean(axis=1),
         actual=float(hidden.value.mean()),
+        noise=float(np.sqrt(scatter.typical * scatter.variance.sum()) / len(hidden)),
     )
 
 

@@ -18,7 +18,7 @@ Advice: TypeAlias = Literal["continue", "stop"]
 GAIN = 0.005
 """A gain below this is not worth a tenth of the budget, unless said otherwise."""
 
-TENTH = 1.1
+ANOTHER_TENTH = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,8 @@ class Budget:
 
     `target` counts compute from the start of the run; `remaining` is what is left to spend until then, zero if the
     run is there. `saturation` is the total compute from which another tenth buys less than `worthwhile_gain` (low,
-    middle, high; None for later than can be told). Costs are in the user's own money, None without a price.
+    middle, high, of the smooth paths; None for later than can be told). Costs are in the user's own money, None
+    without a price.
     """
 
     fit: Fit
@@ -76,9 +77,11 @@ def budget(
     >>> 500 < plan.target.compute < 900, plan.remaining, plan.spend.advice
     (True, 0.0, 'stop')
     """
-    fitted = fit(curve, law=law, method=method, since=since, until=until) if isinstance(curve, Curve) else curve
+    fitted = curve
+    if isinstance(fitted, Curve):
+        fitted = fit(fitted, law=law, method=method, since=since, until=until, level=level)
     last = fitted.fitted.last_compute
-    more = last * (TENTH - 1) if spend is None else spend
+    more = last / 10 if spend is None else spend
     for name, number in (("gain", gain), ("spend", more), ("cost per unit", cost_per_unit)):
         if number is not None and not (np.isfinite(number) and number > 0):
             raise InputError(f"the {name} is {number:g}; expected a positive number")
@@ -97,8 +100,7 @@ def budget(
 
 
 def _spend(fitted: Fit, last: float, more: float, worthwhile: float, level: float) -> Spend:
-    levels = fitted.draws.levels(np.array([last, last + more]))
-    gains = levels[:, 1] - levels[:, 0]
+    gains = fitted.draws.gain(last, last + more)
     chance = float((gains >= worthwhile).mean())
     advice: Advice = "continue" if chance >= 0.5 else "stop"
     return Spend(compute=more, gain=estimate(gains, level), probability_worth_it=chance, advice=advice)
@@ -107,7 +109,7 @@ def _spend(fitted: Fit, last: float, more: float, worthwhile: float, level: floa
 def _saturation(fitted: Fit, worthwhile: float, level: float) -> tuple[float | None, float | None, float | None]:
     """Compute after which no further tenth buys a worthwhile gain: the last place on each path where one does."""
     compute = until_the_horizon(fitted.fitted)
-    gains = fitted.draws.levels(compute * TENTH) - fitted.draws.levels(compute)
+    gains = fitted.draws.levels(compute * ANOTHER_TENTH) - fitted.draws.levels(compute)
     pays = gains >= worthwhile
     at = pays.shape[1] - 1 - np.argmax(pays[:, ::-1], axis=1)
     where: Vector = np.where(pays.any(axis=1), compute[np.minimum(at + 1, len(compute) - 1)], compute[0])

@@ -99,6 +99,9 @@ def compare(
 ) -> Comparison:
     """Compare recipes; each is one curve or several seeds of it.
 
+    `at`, `since` and `until` are on the first unit that all runs have, by preference that of the first run; on the
+    other units recipes are compared at the furthest compute that a run reached.
+
     >>> compute = [0, 100, 200, 400, 800, 1600, 3200]
     >>> slow = Curve.of(compute, [0.2, 0.22, 0.26, 0.33, 0.40, 0.44, 0.46], unit="gpu_hours", num_samples=16_000)
     >>> fast = Curve.of(compute, [0.2, 0.30, 0.38, 0.46, 0.52, 0.55, 0.57], unit="gpu_hours", num_samples=16_000)
@@ -109,33 +112,50 @@ def compare(
     groups = [[run] if isinstance(run, Curve) else list(run) for run in runs]
     if len(groups) < 2 or not all(groups):
         raise InputError(f"{len(groups)} recipes to compare; expected at least two, each with a run")
+    for label, number in (("compute to compare at", at), ("margin", margin)):
+        if number is not None and not (np.isfinite(number) and number > 0):
+            raise InputError(f"the {label} is {number:g}; expected a positive number")
     titles = _distinct([group[0].name for group in groups] if names is None else names)
     units = _common_units(groups)
-    pairs: list[Pair] = []
-    named: tuple[Recipe, ...] = ()
-    for unit in units:
-        curves = [[run.between(since, until).against(unit) for run in group] for group in groups]
-        fits = [[fit(run, law=law, method=method, level=level) for run in group] for group in curves]
-        spread = spread_between_runs(fits)
-        recipes = tuple(
-            recipe(title, group, spread=spread, position=position)
-            for position, (title, group) in enumerate(zip(titles, fits, strict=True))
-        )
-        named = named or recipes
-        paths = [Paths.of(one, until_the_horizon(*(each.longest for each in recipes))) for one in recipes]
-        furthest = max(each.longest.last_compute for each in recipes)
-        where = furthest if at is None or unit != units[0] else at
-        pairs += [_pair(*two, where, margin, level) for two in combinations(paths, 2)]
+    seen = [[run.against(units[0]).between(since, until) for run in group] for group in groups]
+    by_unit = [
+        _recipes([[run.against(unit) for run in group] for group in seen], titles, law, method, level)
+        for unit in units
+    ]
+    spread = spread_between_runs([list(one.fits) for one in by_unit[0]])
     return Comparison(
-        recipes=named,
-        pairs=tuple(pairs),
-        shared=shared_ceiling(named, margin, level),
+        recipes=by_unit[0],
+        pairs=tuple(
+            pair
+            for unit, recipes in zip(units, by_unit, strict=True)
+            for pair in _pairs(recipes, at if unit == units[0] else None, margin, level)
+        ),
+        shared=shared_ceiling(by_unit[0], spread, margin, level),
         units=units,
-        spread=spread_between_runs([list(one.fits) for one in named]),
+        spread=spread,
         margin=margin,
         level=level,
-        warnings=_warnings(named),
+        warnings=_warnings(by_unit[0]),
     )
+
+
+def _recipes(
+    groups: Sequence[Sequence[Curve]], titles: Sequence[str], law: str, method: Method, level: float
+) -> tuple[Recipe, ...]:
+    fits = [[fit(run, law=law, method=method, level=level) for run in group] for group in groups]
+    spread = spread_between_runs(fits)
+    return tuple(
+        recipe(title, group, spread=spread, position=position)
+        for position, (title, group) in enumerate(zip(titles, fits, strict=True))
+    )
+
+
+def _pairs(recipes: Sequence[Recipe], at: float | None, margin: float, level: float) -> list[Pair]:
+    """Every pair, at the named compute or at the furthest that a run reached."""
+    longest = [one.longest for one in recipes]
+    where = max(run.last_compute for run in longest) if at is None else at
+    paths = [Paths.of(one, until_the_horizon(*longest)) for one in recipes]
+    return [_pair(*two, where, margin, level) for two in combinations(paths, 2)]
 
 
 def _common_units(groups: Sequence[Sequence[Curve]]) -> tuple[Unit, ...]:

@@ -84,6 +84,16 @@ class Draws:
             values = middle + self.width_factor * (values - middle)
         return np.clip(values, 0.0, 1.0)
 
+    def gain(self, first: float, second: float) -> Vector:
+        """How much higher the level is at the second compute than at the first, under each draw.
+
+        The wander between the two is drawn jointly: the difference of two `levels` would leave most of it out.
+        """
+        law = np.diff(self.law_values([first, second]), axis=1)[:, 0]
+        gain = law if self.strays is None else law + self.strays.difference(first, second)
+        middle = float(np.median(gain))
+        return np.clip(middle + self.width_factor * (gain - middle), -1.0, 1.0)
+
 
 def generator(curve: Curve) -> np.random.Generator:
     """Random numbers that are the same for the same points and unrelated between two runs.

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scalerl.errors import InputError
-from scalerl.scaling.curve import Curve, Vector
+from scalerl.errors import InputError, TooFewPointsError
+from scalerl.scaling.curve import FEWEST_POINTS, Curve, Vector
 from scalerl.scaling.diagnosis import diagnosis
 from scalerl.scaling.draws import Draws
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate, tails
@@ -23,7 +23,6 @@ from scalerl.scaling.posterior import posterior
 
 Method: TypeAlias = Literal["posterior", "paper", "least-squares"]
 METHODS: tuple[Method, ...] = get_args(Method)
-FEWEST_POINTS = 3
 MOST_POINTS = 128  # that a posterior is asked about; neighbours of a longer log are averaged
 
 
@@ -94,7 +93,7 @@ def fit(
     best = draws.best_named()
     parameters = {name: estimate(part, level, value=best[name]) for name, part in draws.named().items()}
     refit = None if ceiling is not None else partial(fit_draws, law=chosen, method=method)
-    known = identification(fitted, draws, refit)
+    known = identification(fitted, draws, refit, has_priors=method == "posterior")
     return Fit(
         curve=curve,
         fitted=fitted,
@@ -104,31 +103,37 @@ def fit(
         draws=draws,
         parameters=parameters,
         identification=known,
-        warnings=(*curve.warnings, *_how(fitted, method), *diagnosis(curve, fitted, draws), *known.in_words),
+        warnings=(
+            *curve.warnings,
+            *_how(fitted, method, ceiling),
+            *diagnosis(curve, fitted, draws),
+            *known.in_words,
+        ),
     )
 
 
-def _how(fitted: Curve, method: Method) -> tuple[str, ...]:
+def _how(fitted: Curve, method: Method, ceiling: float | None) -> tuple[str, ...]:
     """What a method took for granted."""
     if method != "paper":
         return ()
     source = "at zero compute" if fitted.compute[0] == 0 else "of the first point"
-    tried = PaperGrid.stated(fitted).in_words(fitted.unit)
+    grid = PaperGrid.stated(fitted)
+    tried = grid.in_words(fitted.unit) if ceiling is None else grid.with_ceiling(ceiling).in_words(fitted.unit)
     return (f"the start is the value {source}", f"the paper's grid: {tried}")
 
 
 def window(curve: Curve, since: float | None, until: float | None, law: Law) -> Curve:
     """The points to fit, or a refusal that says how many there are."""
-    chosen = curve.between(since, until)
+    chosen = curve.is_between(since, until)
     if law.name == "power":
-        chosen = chosen.take(chosen.compute > 0)
-    if len(chosen) < FEWEST_POINTS:
-        raise InputError(
-            f"{len(chosen)} {'point' if len(chosen) == 1 else 'points'} to fit; expected at least {FEWEST_POINTS}"
-            + (f" (the run has {len(curve)})" if len(chosen) < len(curve) else ""),
-            file=curve.name,
-        )
-    return chosen
+        chosen &= curve.compute > 0
+    num_points = int(chosen.sum())
+    if num_points < FEWEST_POINTS:
+        have = "" if num_points == len(curve) else f" (the run has {len(curve)})"
+        points = "point" if num_points == 1 else "points"
+        message = f"{num_points} {points} to fit; expected at least {FEWEST_POINTS}{have}"
+        raise TooFewPointsError(message, file=curve.name)
+    return curve.take(chosen)
 
 
 def fit_draws(fitted: Curve, law: Law, method: Method, ceiling: float | None = None) -> Draws:

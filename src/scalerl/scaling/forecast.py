@@ -88,7 +88,9 @@ def forecast(
     >>> bool(0.44 < point.low < point.value < point.high < 0.52), point.extrapolation
     (True, 2.0)
     """
-    fitted = fit(curve, law=law, method=method, since=since, until=until) if isinstance(curve, Curve) else curve
+    fitted = curve
+    if isinstance(fitted, Curve):
+        fitted = fit(fitted, law=law, method=method, since=since, until=until, level=level)
     for compute in at:
         if not (np.isfinite(compute) and compute > 0):
             raise InputError(f"a forecast at compute {compute:g} was asked for; expected a positive number")

@@ -42,9 +42,9 @@ class Problem:
         compute = curve.compute / curve.last_compute
         first = compute[compute > 0][0]
         rates = RATES if law.rate is not None else (1.0, 1.0)
-        places = (PLACES[0] * max(first, 1e-100), PLACES[1]) if law.is_place_free else (first, first)
+        places = (PLACES[0] * first, PLACES[1]) if law.is_place_free else (first, first)
         # A law that only starts at its place cannot say anything about zero compute.
-        used = compute >= 0 if law.is_place_free else compute > 0
+        used = (compute > 0) | law.is_place_free
         return cls(
             law=law,
             compute=compute[used],

@@ -48,13 +48,14 @@ class Tops:
         width = 1.0 if self.is_imposed else self.width[..., 0]
         return peak + np.log(np.exp(log_density - peak[..., None]).sum(axis=-1) * width)
 
-    def draw(self, log_density: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
-        """For each row a cell drawn by the density, and a value inside of it."""
+    def draw(self, log_density: Vector, rng: np.random.Generator) -> Tops:
+        """For each row one value, evenly inside of a cell that is drawn by the density."""
         rows = np.arange(len(self.centre))
         cumulative = np.cumsum(np.exp(log_density - log_density.max(axis=-1, keepdims=True)), axis=-1)
         at = rng.random((len(rows), 1)) * cumulative[:, -1:]
         cell = np.minimum((cumulative < at).sum(axis=-1), cumulative.shape[-1] - 1)
-        return cell, self.centre[rows, cell] + self.width[:, 0] * (rng.random(len(rows)) - 0.5)
+        value = self.centre[rows, cell] + self.width[:, 0] * (rng.random(len(rows)) - 0.5)
+        return Tops(centre=value[:, None], width=np.zeros_like(self.width), is_imposed=self.is_imposed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,13 +84,13 @@ class Start:
         off = (np.clip(self.mean, 0.0, 1.0) - self.mean) / self.deviation
         return self.log_height + np.log(self.deviation) - 0.5 * off**2
 
-    def draw(self, cell: NDArray[np.int64], rng: np.random.Generator) -> Vector:
-        """A start for each row, given the cell of its headroom."""
-        rows = np.arange(len(cell))
-        low, high, is_mirrored = (bound[rows, cell] for bound in self._bounds())
-        at = ndtri(ndtr(low) + rng.random(len(rows)) * (ndtr(high) - ndtr(low)))
-        drawn = self.mean[rows, cell] + self.deviation[rows, cell] * np.where(is_mirrored, -at, at)
-        return np.clip(np.nan_to_num(drawn, posinf=1.0, neginf=0.0), 0.0, 1.0)
+    def draw(self, rng: np.random.Generator) -> Vector:
+        """A start from each distribution, by the inverse of its cumulative probability."""
+        low, high, is_mirrored = self._bounds()
+        at = ndtri(ndtr(low) + rng.random(low.shape) * (ndtr(high) - ndtr(low)))
+        # Further out than a float can tell, all of the mass lies at the bound next to the mean.
+        at = np.where(ndtr(high) > 0, at, high)
+        return np.clip(self.mean + self.deviation * np.where(is_mirrored, -at, at), 0.0, 1.0)
 
 
 def headrooms(products: Products, num_cells: int) -> Tops:

@@ -28,10 +28,10 @@ def value_text(value: float) -> str:
 def interval_text(low: float, high: float) -> str:
     """The two ends of an interval of pass rates.
 
-    >>> interval_text(0.5812, 0.6391), interval_text(0.6081, 0.6142)
-    ('0.58–0.64', '0.608–0.614')
+    >>> interval_text(0.5812, 0.6391), interval_text(0.6081, 0.6142), interval_text(0.6121, 0.6124)
+    ('0.58–0.64', '0.608–0.614', '0.6121–0.6124')
     """
-    digits = 2 if high - low >= NARROW else 3
+    digits = 2 if high - low >= NARROW else 3 if high - low >= NARROW / 10 else 4
     return f"{low:.{digits}f}{DASH}{high:.{digits}f}"
 
 

@@ -47,14 +47,16 @@ class PaperGrid:
         """The paper's 71 ceilings with 100 evenly spaced midpoints in this range."""
         return cls(ceilings=np.arange(450, 801, 5) / 1000, midpoints=np.linspace(first, last, NUM_MIDPOINTS))
 
+    def with_ceiling(self, ceiling: float) -> PaperGrid:
+        """The same midpoints with a single ceiling."""
+        return replace(self, ceilings=np.array([ceiling]))
+
     def in_words(self, unit: Unit) -> str:
         """Say which ceilings and midpoints were tried."""
         low, high = self.ceilings[[0, -1]]
         first, last = self.midpoints[[0, -1]]
-        return (
-            f"{len(self.ceilings)} ceilings from {low:.3f} to {high:.3f}, "
-            f"{len(self.midpoints)} midpoints from {first:,.6g} to {last:,.6g} {UNIT_NAMES[unit]}"
-        )
+        tried = f"{len(self.ceilings)} ceilings from {low:.3f} to {high:.3f}" if low < high else f"ceiling {low:g}"
+        return f"{tried}, {len(self.midpoints)} midpoints from {first:,.6g} to {last:,.6g} {UNIT_NAMES[unit]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,7 +88,7 @@ def paper(
         raise InputError(f"law is {law.name!r}; the paper's procedure fits only 'sigmoid'")
     grid = PaperGrid.stated(curve) if grid is None else grid
     if ceiling is not None:
-        grid = replace(grid, ceilings=np.array([ceiling]))
+        grid = grid.with_ceiling(ceiling)
     cells = (cells_by_curve_fit if with_curve_fit else cells_at_once)(curve, grid)
     return _draws(curve, law, grid, cells)
 

@@ -27,7 +27,7 @@ from scalerl.scaling.wander import Basis, Wander, basis
 
 NUM_CANDIDATES, NUM_CLOUDS = 1000, 2
 NUM_DRAWS = 2000
-NUM_TOPS_ROUGHLY, NUM_TOPS = 6, 20
+NUM_TOPS_ROUGHLY, NUM_TOPS = 6, 16
 SMALLEST_WANDER, LARGEST_WANDER = 5e-4, 0.4
 
 
@@ -92,10 +92,9 @@ class Problem:
         shapes = self._shapes(rate, place)
         products = products_by_row(self.basis, self.value, shapes, self._variances(factor, wander))
         tops = self._tops(products, NUM_TOPS)
-        starts = start_given(products, tops)
-        likelihood = starts.log_evidence() + self._log_prior_of(tops)
-        cell, top = tops.draw(likelihood, rng)
-        start = starts.draw(cell, rng)
+        likelihood = start_given(products, tops).log_evidence() + self._log_prior_of(tops)
+        drawn = tops.draw(likelihood, rng)
+        top, start = drawn.centre[:, 0], start_given(products, drawn).draw(rng)[:, 0]
         return Candidates(
             rows=rows,
             start=start,
@@ -141,13 +140,10 @@ class Problem:
 
     def _log_prior(self, factor: Vector, wander: Vector, rate: Vector, place: Vector) -> Vector:
         sizes = self.factor.log_density(factor) + self.priors.log_wander(wander)
-        if self.priors.is_flat:
-            return sizes + np.zeros_like(rate)
         return sizes + self.law.rate_prior.log_density(rate) + self.priors.place.log_density(place)
 
     def _log_prior_of(self, tops: Tops) -> Vector:
-        is_weighed = not (tops.is_imposed or self.priors.is_flat)
-        return self.priors.log_headroom(tops.centre) if is_weighed else np.zeros_like(tops.centre)
+        return np.zeros_like(tops.centre) if tops.is_imposed else self.priors.log_headroom(tops.centre)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

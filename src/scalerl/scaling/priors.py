@@ -24,18 +24,17 @@ class LogNormal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priors:
-    """Weak beliefs that keep an early fit from running away; `is_flat` switches those on the law off.
+    """Weak beliefs that keep an early fit from running away.
 
     `place`: the midpoint as a multiple of the last fitted compute. `headroom`: the gain is that part of what
     the start leaves to 1, with density (1 - headroom)^(headroom_power). The start is uniform from 0 to 1. What
-    is believed of the rate belongs to each law.
-    `wander`: the scale of a half-Cauchy: small as a rule, large on the runs that collapse.
+    is believed of the rate belongs to each law. `wander`: the scale of a half-Cauchy: small as a rule, large on
+    the runs that collapse.
     """
 
     place: LogNormal = LogNormal(median=float(np.exp(-1)), spread=2.0)
     headroom_power: float = 2.0
     wander: float = 0.06
-    is_flat: bool = False
 
     def log_headroom(self, headroom: Vector) -> Vector:
         """Log-density of the headroom."""

@@ -68,6 +68,18 @@ class Wander:
     luck: Vector
     unit: float
 
+    def difference(self, first: float, second: float) -> Vector:
+        """Deviation at the second compute minus that at the first, drawn jointly, for each draw."""
+        both = np.array([first, second])
+        here = correlation(both / self.unit, both / self.unit)
+        reach = self.basis.project(correlation(both / self.unit, self.compute))
+        variance = self.size[:, None] ** 2
+        gain = variance / (self.factor[:, None] + variance * self.basis.strength)
+        mean = (gain * self.residual) @ (reach[1] - reach[0])
+        explained = gain @ (reach[1] - reach[0]) ** 2
+        spread = here[0, 0] + here[1, 1] - 2 * here[0, 1] - explained
+        return mean + self.luck * self.size * np.sqrt(np.maximum(spread, 0.0))
+
     def __call__(self, compute: Vector) -> Vector:
         """Deviation from the law at each compute (columns) for each draw (rows)."""
         reach = self.basis.project(correlation(compute / self.unit, self.compute))

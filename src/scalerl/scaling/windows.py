@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scalerl.errors import InputError
+from scalerl.errors import TooFewPointsError
 from scalerl.scaling.curve import Curve
 from scalerl.scaling.estimate import LEVEL
 from scalerl.scaling.fit import Fit, Method, fit
@@ -47,5 +47,5 @@ def windows(
 def _fit_or_none(curve: Curve, since: float, until: float, law: str, method: Method, level: float) -> Fit | None:
     try:
         return fit(curve, law=law, method=method, since=since, until=until, level=level)
-    except InputError:  # too few points: an empty row of the table
+    except TooFewPointsError:  # an empty row of the table
         return None
