@@ -41,7 +41,7 @@ def simulate(rng: np.random.Generator) -> tuple[Problem, dict[str, float]]:
     compute = np.concatenate([[0.0], np.sort(rng.uniform(0.01, 1, num_points - 1))])
     compute[-1] = 1.0
     variance = rng.uniform(0.5, 2, num_points) * 10 ** rng.uniform(-5, -3.5)
-    rate, place = cut_log_normal(chosen.rate_prior, 2.8, rng), cut_log_normal(priors.place, 2.8, rng)
+    rate, place = cut_log_normal(chosen.rate_prior, 4.0, rng), cut_log_normal(priors.place, 2.8, rng)
     factor = cut_log_normal(factor_prior, 4.0, rng)
     size, start = cut_half_cauchy(priors.wander, rng), rng.uniform()
     ceiling = start + (1 - start) * rng.beta(1, 1 + priors.headroom_power)

@@ -115,8 +115,9 @@ def test_budget(scalerl, noisy):
 
 def test_backtest(scalerl, noisy):
     runs = [noisy("a.csv"), noisy("b.csv", seed=1, num_points=9)]
-    [record] = scalerl("backtest", *runs, "--cuts", ".25,.5", "--cuts", ".75", "--json").records
-    assert record["files"] == [str(run) for run in runs]
+    *each, record = scalerl("backtest", *runs, "--cuts", ".25,.5", "--cuts", ".75", "--json").records
+    assert [one["file"] for one in each] == record["files"] == [str(run) for run in runs]
+    assert {outcome["run"] for outcome in each[0]["outcomes"]} == {"a.csv"} and record["file"] is None
     assert {"run": "b.csv", "cut": 0.25} in record["skipped"]
     assert {score["method"] for score in record["scores"]} >= {"scalerl", "last value", "paper"}
     assert {outcome["cut"] for outcome in record["outcomes"]} == {0.25, 0.5, 0.75}

@@ -37,7 +37,7 @@ def test_nothing_is_wider_than_the_terminal(scalerl, noisy, command):
     ("command", "words"),
     [
         (["forecast"], "it should be at 0."),
-        (["forecast", "--reach", "0.5"], "it has reached 0.5 after 1,"),
+        (["forecast", "--reach", "0.5"], "it reached 0.5 after 1,"),
         (["forecast", "--reach", "0.9"], "it should not reach 0.9 (it does with probability <1%)"),
         (["budget", "--reach", "0.5"], "Stop: another 600 GPU-hours buys"),
         (["backtest", "--cuts", ".5"], "From the first 50% of 1 run the end was off by 0."),
@@ -54,9 +54,19 @@ def test_comparison_names_the_better_one_first(scalerl, noisy):
     assert "Their ceilings differ" in out
 
 
-def test_backtest_without_enough_points_says_so(scalerl, noisy):
-    result = scalerl("backtest", noisy(num_points=5))
-    assert result.code == 0 and "No run has enough points before any of the cuts." in result.out
+def test_backtest_without_enough_points_says_so(refused, noisy):
+    assert "no run has 6 points before any of the cuts, and one after" in refused("backtest", noisy(num_points=5))
+
+
+def test_a_falling_run_stands_where_it_is_and_has_not_reached_what_it_lost(scalerl, tmp_path):
+    rows = [
+        f"{100 * step},{value:.3f},1000"
+        for step, value in enumerate([0.3, 0.5, 0.6, 0.6, 0.5, 0.4, 0.3, 0.26, 0.25])
+    ]
+    path = tmp_path / "fall.csv"
+    path.write_text("# unit: steps\ncompute,value,n\n" + "\n".join(rows) + "\n")
+    out = " ".join(scalerl("forecast", path, "--reach", ".55").out.split())
+    assert out.startswith("fall.csv stands at 0.2") and "should not reach 0.55" in out and "the curve falls" in out
 
 
 @pytest.mark.parametrize("command", ["fit", "forecast", "compare", "backtest"])

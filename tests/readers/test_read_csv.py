@@ -99,6 +99,18 @@ def test_an_axis_that_does_not_rise_is_left_out_and_said(tmp_path):
     assert "steps" not in curve.axes and "steps do not rise and are left out" in curve.warnings
 
 
+def test_comments_may_stand_between_rows(tmp_path):
+    text = "# unit: steps\ncompute,value\n0,0.1\n# restarted here, twice\n1,0.2\n2,0.3\n3,abc\n"
+    with pytest.raises(InputError, match="line 7: 'value' is 'abc'"):
+        read(written(tmp_path, text))
+    assert len(read(written(tmp_path, text.replace("3,abc\n", "")))) == 3
+
+
+def test_a_missing_header_is_named(tmp_path):
+    with pytest.raises(InputError, match="the first row holds numbers; expected a header"):
+        read(written(tmp_path, "0,0.1\n1,0.2\n2,0.3\n3,0.4\n"))
+
+
 def test_an_exact_copy_of_a_row_is_refused_too(tmp_path):
     with pytest.raises(InputError, match="as in line 5"):
         read(written(tmp_path, f"{TABLE}20,3,0.40,\n"))

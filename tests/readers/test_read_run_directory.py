@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 
 from scalerl.errors import InputError
@@ -49,8 +50,9 @@ def test_prompt_counts(tmp_path):
     found = read(folder).counts
     assert found is not None and found.prompts == ("p0", "p1", "p2", "p3")
     assert found.num_passed.tolist() == [[0, 0, 1, 1], [0, 1, 1, 2], [0, 1, 2, 2]]
-    # Step 0: two prompts of 1 in 2 with variance .25 / (2 - 1), over 4 prompts squared.
-    assert found.noise_variance()[0] == pytest.approx(0.5 / 16)
+    # All three points count for each: rates (0, 2, 4, 5 of 6) with half an answer more, p(1-p)/2 over 4 squared.
+    rates = (np.array([0, 2, 4, 5]) + 0.5) / 7
+    assert found.noise_variance() == pytest.approx((rates * (1 - rates)).sum() / 2 / 16)
     counts(folder, 200, [0, 1, 2])
     curve = read(folder)
     assert curve.counts is None and "prompt counts are left out" in curve.warnings[0]
@@ -131,3 +133,19 @@ def test_directory_that_is_no_run(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(InputError, match="no run that is known"):
         read(tmp_path)
+
+
+def test_a_task_with_too_few_evaluations_is_left_out_and_said(tmp_path):
+    folder = run(tmp_path, [*RISING, {**RISING[0], "task": "tiny"}])
+    [only] = read_all(folder)
+    assert len(only) == len(RISING) and any(
+        "task 'tiny' has only 1 evaluations" in words for words in only.warnings
+    )
+
+
+def test_hours_that_start_again_are_left_out_and_said_and_negative_ones_refused(tmp_path):
+    again = [{**record, "gpu_hours": 1.0} for record in RISING]
+    curve = read(run(tmp_path, again))
+    assert curve.unit != "gpu_hours" and any("gpu_hours do not rise" in words for words in curve.warnings)
+    with pytest.raises(InputError, match="line 1: 'gpu_hours' is negative; expected 0 or more"):
+        read(run(tmp_path, [{**record, "gpu_hours": record["gpu_hours"] - 5} for record in RISING]))

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -169,3 +170,14 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(scalerl.InputError, match="a folder"):
         write_page("<p>", tmp_path / "folder.html")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "folder.html"]
+
+
+def test_recipes_are_compared_within_a_task_and_never_across():
+    one, other = (sigmoid_run(name=name) for name in ("run", "another"))
+    runs = [
+        replace(run, name=f"{run.name} [{task}]", task=task) for run in (one, other) for task in ("maths", "code")
+    ]
+    page = report_page(runs)
+    assert "Which recipe is better on maths" in page and "Which recipe is better on code" in page
+    alone = report_page([replace(one, task="maths"), replace(other, task="code")])
+    assert "Which recipe is better" not in alone

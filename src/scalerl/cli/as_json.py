@@ -109,9 +109,15 @@ def comparison_record(comparison: Comparison, files: Mapping[str, Sequence[str]]
     }
 
 
-def backtest_record(runs: Sequence[Run], backtest: Backtest) -> Json:
-    """A back-test of all runs together."""
+def backtest_records(runs: Sequence[Run], backtest: Backtest) -> tuple[Json, ...]:
+    """A back-test run by run, and last, where there are several, of all together (its file is null)."""
+    each = tuple(_backtest([run], backtest.about(run.curve.name)) for run in runs)
+    return each if len(runs) == 1 else (*each, _backtest(runs, backtest))
+
+
+def _backtest(runs: Sequence[Run], backtest: Backtest) -> Json:
     return {
+        "file": runs[0].file if len(runs) == 1 else None,
         "files": list(dict.fromkeys(run.file for run in runs)),
         "scores": [_score(score) for score in backtest.scores()],
         "outcomes": [_outcome(outcome) for outcome in backtest.outcomes],

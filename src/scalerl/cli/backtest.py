@@ -42,22 +42,27 @@ def backtest(
     ]
     runs = read_runs(files, reading)
 
-    from scalerl.scaling.backtest import CUTS
+    from scalerl.errors import InputError
+    from scalerl.scaling.backtest import CUTS, FEWEST_POINTS
     from scalerl.scaling.backtest import backtest as backtest_of
 
     places = places or list(CUTS)
     with steps(len(runs) * len(places), "predicting") as step:
         found = backtest_of([run.curve for run in runs], cuts=places, on_step=step, **options)
+    if not found.outcomes:
+        raise InputError(
+            f"no run has {FEWEST_POINTS} points before any of the cuts, and one after", file=runs[0].file
+        )
     output.give(_answer(runs, found))
 
 
 def _answer(runs: Sequence[Run], found: Backtest) -> Answer:
     from scalerl.cli import headlines
-    from scalerl.cli.as_json import backtest_record
+    from scalerl.cli.as_json import backtest_records
     from scalerl.report.tables import backtest_table
 
     return Answer(
-        records=(backtest_record(runs, found),),
+        records=backtest_records(runs, found),
         headlines=headlines.of_backtest(found),
         tables=(backtest_table(found),),
         warnings={run.curve.name: run.curve.warnings for run in runs},

@@ -55,7 +55,10 @@ class Fitting:
         ),
     ] = "posterior"
     since: Annotated[
-        str | None, Option("--from", metavar="C", help="Leave out points before it.", rich_help_panel=_PANEL)
+        str | None,
+        Option(
+            "--from", metavar="C", help="Leave out points before it, but for one at zero.", rich_help_panel=_PANEL
+        ),
     ] = None
     until: Annotated[
         str | None, Option("--until", metavar="C", help="Leave out points beyond it.", rich_help_panel=_PANEL)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import numpy as np
+
 from scalerl.report.sentences import standing
-from scalerl.scaling.backtest import OURS, Backtest, Score
+from scalerl.scaling.backtest import Backtest, Score
 from scalerl.scaling.budget import Budget
 from scalerl.scaling.comparison import Comparison
 from scalerl.scaling.curve import UNIT_NAMES
@@ -69,9 +71,7 @@ def of_comparison(comparison: Comparison) -> tuple[Headline, ...]:
 def of_backtest(backtest: Backtest) -> tuple[Headline, ...]:
     """How far off we were at each cut, against the best of the others."""
     scores = backtest.scores()
-    if not scores:
-        return (("No run has enough points before any of the cuts.",),)
-    ours = [score for score in scores if score.method == OURS]
+    ours = [score for score in scores if score.method == backtest.ours]
     return tuple(
         _score(one, [other for other in scores if other.cut == one.cut and other is not one]) for one in ours
     )
@@ -79,7 +79,8 @@ def of_backtest(backtest: Backtest) -> tuple[Headline, ...]:
 
 def _standing(fit: Fit) -> str:
     last, unit = fit.fitted.last_compute, UNIT_NAMES[fit.curve.unit]
-    return f"{value_text(float(fit(last)[0]))} after {compute_text(last)} {unit}"
+    level = float(np.median(fit.draws.levels(last)))
+    return f"{value_text(level)} after {compute_text(last)} {unit}"
 
 
 def _point(point: ForecastPoint, unit: str) -> str:
@@ -95,7 +96,7 @@ def _target(target: Target, fit: Fit) -> str:
     if target.compute is None:
         return f"should not reach {target.target:g} (it does with probability {chance})"
     interval = compute_interval_text(target.low, target.high)
-    verb = "has reached" if target.compute <= fit.fitted.last_compute else "should reach"
+    verb = "reached" if target.compute <= fit.fitted.last_compute else "should reach"
     where = f"{compute_text(target.compute)} ({interval}) {unit}"
     return f"{verb} {target.target:g} after {where}, with probability {chance}"
 

@@ -83,7 +83,7 @@ def _header(path: Path, line: int, cells: list[str]) -> tuple[str, ...]:
 
 
 def _cells(path: Path, lines: Iterator[tuple[int, str]], before: int) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader((line for _, line in lines), strict=True)
+    reader = csv.reader(("\n" if line.startswith("#") else line for _, line in lines), strict=True)
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):

@@ -16,7 +16,7 @@ from scalerl.readers.json_records import Record, forgiving_records
 from scalerl.readers.points import all_axes, enough, is_rising, listed, range_warnings, scaled
 from scalerl.readers.prompt_counts import prompt_counts
 from scalerl.readers.units import UNIT_COLUMNS
-from scalerl.scaling.curve import UNITS, Curve, Unit, Vector
+from scalerl.scaling.curve import FEWEST_POINTS, UNITS, Curve, Unit, Vector
 
 EVALS = "evals.jsonl"
 UNNAMED = "no task"
@@ -33,6 +33,10 @@ def curves(folder: Path, choices: Choices) -> tuple[Curve, ...]:
     """Read one curve for each task, or for the one task that is named."""
     warnings: list[str] = []
     tasks = _chosen(_by_task(folder, warnings), choices, folder)
+    short = [task for task, points in tasks.items() if len(points) < FEWEST_POINTS]
+    if len(short) < len(tasks):
+        warnings += [f"task {task!r} has only {len(tasks[task])} evaluations and is left out" for task in short]
+        tasks = {task: points for task, points in tasks.items() if task not in short}
     return tuple(_curve(folder, task, tasks, choices, warnings) for task in tasks)
 
 
@@ -88,7 +92,7 @@ class Evaluations:
         enough(len(self.points), file=self._file)
         self._check_temperatures()
         warnings = [*said, *range_warnings(choices)]
-        axes: dict[Unit, Vector] = {unit: axis for unit in UNITS if is_rising(axis := self._column(_KEYS[unit]))}
+        axes = self._axes(warnings)
         label, compute, known = self._compute(axes, choices)
         unit, words = choices.unit_of(label, known)
         if unit is None:
@@ -109,6 +113,17 @@ class Evaluations:
             truncation=truncation if np.isfinite(truncation).all() else None,
             warnings=(*warnings, *words),
         )
+
+    def _axes(self, warnings: list[str]) -> dict[Unit, Vector]:
+        """Every axis that can carry a curve; what is wrong with the others is said."""
+        columns: dict[Unit, Vector] = {unit: self._column(_KEYS[unit]) for unit in UNITS}
+        for unit, axis in columns.items():
+            if (axis < 0).any():
+                line = list(self.points.values())[int(np.argmax(axis < 0))][0]
+                raise InputError(f"{_KEYS[unit]!r} is negative; expected 0 or more", file=self._file, line=line)
+            if np.isfinite(axis).any() and axis.max() > 0 and not is_rising(axis):
+                warnings.append(f"{unit} do not rise from step to step, or are missing somewhere, and are left out")
+        return {unit: axis for unit, axis in columns.items() if is_rising(axis)}
 
     @property
     def _file(self) -> Path:

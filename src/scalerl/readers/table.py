@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from scalerl.errors import InputError
-from scalerl.readers.cells import finite
+from scalerl.readers.cells import finite, number
 from scalerl.readers.choices import Choices
 from scalerl.readers.points import (
     TRAINING_REWARD,
@@ -23,7 +23,7 @@ from scalerl.readers.points import (
     scaled,
 )
 from scalerl.readers.units import UNIT_COLUMNS
-from scalerl.scaling.curve import Curve, Metric, Unit, Vector
+from scalerl.scaling.curve import LARGEST, SMALLEST, Curve, Metric, Unit, Vector
 
 ASSUMED_UNIT: Unit = "gpu_hours"  # the paper's axis
 
@@ -46,13 +46,15 @@ class Table:
         """Read the chosen columns as one curve."""
         if choices.task is not None:
             raise InputError("--task is given, but a table of points has no tasks", file=self.file)
+        if all(number(name) is not None for name in self.columns):
+            raise InputError("the first row holds numbers; expected a header such as compute,value", file=self.file)
         compute, value = self._compute_column(choices), self._value_column(choices)
         unit, warnings = self._unit(compute, choices)
         named: dict[str, Unit] = {name: UNIT_COLUMNS[name] for name in self.columns if name in UNIT_COLUMNS}
         merged: list[int] = []
         read = self._read([compute, *named], value, choices, merged)
         known: dict[Unit, Vector] = {axis: read[column] for column, axis in named.items()}
-        axes = {axis: column for axis, column in known.items() if is_rising(column)}
+        axes: dict[Unit, Vector] = {axis: column for axis, column in known.items() if is_rising(column)}
         metric, words = self._metric(choices)
         return Curve(
             name=self.file.stem,
@@ -93,8 +95,9 @@ class Table:
         return {name: np.array(column) for name, column in kept.items()}
 
     def _check_order(self, compute: list[float], name: str, line: int, last_line: int) -> None:
-        if compute[-1] < 0:
-            raise InputError(f"{name!r} is {compute[-1]:g}; expected 0 or more", file=self.file, line=line)
+        if compute[-1] != 0 and not SMALLEST <= compute[-1] <= LARGEST:
+            expected = "0 or more" if compute[-1] < 0 else f"0, or {SMALLEST:g} to {LARGEST:g}"
+            raise InputError(f"{name!r} is {compute[-1]:g}; expected {expected}", file=self.file, line=line)
         if len(compute) < 2 or compute[-1] > compute[-2]:
             return
         if compute[-1] == compute[-2]:

@@ -23,7 +23,8 @@ Events = Iterator[tuple[float | None, dict[str, object]]]
 
 def event_files(folder: Path) -> list[Path]:
     """List the event files of one run, oldest first; a folder of several runs is an error."""
-    files = sorted(path for path in folder.rglob(PATTERN) if path.is_file())
+    depths = ("", "*/", "*/*/", "*/*/*/")  # trainers nest them this deep; a whole disk is not searched
+    files = sorted(path for depth in depths for path in folder.glob(f"{depth}{PATTERN}") if path.is_file())
     folders = sorted({str(path.parent.relative_to(folder)) for path in files})
     if len(folders) > 1:
         raise InputError(f"holds event files of several runs, give one: {listed(folders)}", file=folder)

@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 from scipy.special import ndtri
 
 from scalerl.report.axes import GRID, MARKERS, PALETTE, SMALL, Look, drawing, new_figure, put_shares_on
-from scalerl.scaling.backtest import LEVELS, OURS, Backtest, Outcome
+from scalerl.scaling.backtest import LEVELS, Backtest, Outcome
 from scalerl.scaling.estimate import LEVEL, tails
 
 
 def calibration_figure(backtest: Backtest) -> Figure:
     """Draw how often each band held what came, and each prediction against what came."""
-    outcomes = [outcome for outcome in backtest.of(OURS) if outcome.has_band]
+    outcomes = [outcome for outcome in backtest.of(backtest.ours) if outcome.has_band]
     with drawing():
         figure, (above, below) = new_figure(width=4.8, height=7.6, num_rows=2)
         _draw_coverage(above, outcomes)

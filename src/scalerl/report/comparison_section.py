@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,34 +13,38 @@ from scalerl.report.comparison_tables import comparison_table, named_compute, ra
 from scalerl.report.html_parts import bullets, details, figure_part, heading, paragraph, section, table_part
 from scalerl.report.sentences import efficiencies, sentence, standing
 from scalerl.report.tables import backtest_table
-from scalerl.scaling.backtest import OURS, Backtest
+from scalerl.scaling.backtest import Backtest
 from scalerl.scaling.comparison import Comparison, Pair
 from scalerl.scaling.curve import UNIT_NAMES, Curve, Unit
 
 MOST_TOLD = 3  # pairs that are told in sentences; the table has them all
 
 
-def comparison_section(comparison: Comparison, later: Sequence[Curve] = ()) -> str:
+def comparison_title(task: str | None) -> str:
+    """What a comparison asks, on one task of several where there are."""
+    return "Which recipe is better" if task is None else f"Which recipe is better on {task}"
+
+
+def comparison_section(comparison: Comparison, later: Sequence[Curve] = (), task: str | None = None) -> str:
     """Who leads at the named compute, the picture, and one block for each unit of compute."""
     words = efficiencies(comparison)
+    anchor = "comparison" if task is None else f"comparison-{zlib.crc32(task.encode()):08x}"
     return section(
         [
-            heading("Which recipe is better", 2),
+            heading(comparison_title(task), 2),
             table_part(ranking_table(comparison)),
             paragraph(words) if words else "",
-            figure_part(
-                comparison_figure(comparison, later), "comparison", "All recipes against compute, with bands."
-            ),
+            figure_part(comparison_figure(comparison, later), anchor, "All recipes against compute, with bands."),
             *(_unit_block(comparison, unit) for unit in comparison.units),
             bullets(_own_warnings(comparison), "warnings"),
         ],
-        "comparison",
+        anchor,
     )
 
 
 def calibration_section(backtest: Backtest) -> str:
     """How the method did earlier in all these runs."""
-    if not backtest.of(OURS):
+    if not backtest.of(backtest.ours):
         return ""
     words = "How often bands held what came, against what they promise, and each prediction against what came."
     return section(

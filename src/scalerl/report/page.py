@@ -10,12 +10,12 @@ from string import Template
 import scalerl
 from scalerl.errors import InputError
 from scalerl.report.atomic import suffix_of, write_atomically
-from scalerl.report.comparison_section import calibration_section, comparison_section
+from scalerl.report.comparison_section import calibration_section, comparison_section, comparison_title
 from scalerl.report.html_parts import bullets, heading, paragraph, section
 from scalerl.report.page_style import STYLE
 from scalerl.report.question import Question
 from scalerl.report.run_card import refusal_card, run_card
-from scalerl.scaling.backtest import Backtest
+from scalerl.scaling.backtest import OURS, Backtest
 from scalerl.scaling.curve import Curve
 from scalerl.scaling.estimate import LEVEL
 from scalerl.scaling.fit import Method
@@ -64,8 +64,8 @@ def report_page(
         raise InputError("no runs to report on; expected at least one curve")
     cards, backtest = _cards(runs, question)
     sections = [*cards, calibration_section(backtest)] if len(runs) > 1 else cards
-    if len(groups) > 1:
-        sections.insert(0, _comparison(groups, names, question))
+    titles = [group[0].name for group in groups] if names is None else names
+    sections = [*_comparisons(groups, titles, question), *sections]
     return PAGE.substitute(
         title=escape(title or _title(runs)),
         style=STYLE,
@@ -100,6 +100,7 @@ def _cards(runs: Sequence[Curve], question: Question) -> tuple[list[str], Backte
     together = Backtest(
         outcomes=tuple(outcome for part in parts for outcome in part.outcomes),
         skipped=tuple(skipped for part in parts for skipped in part.skipped),
+        ours=parts[0].ours if parts else OURS,
     )
     return cards, together
 
@@ -109,18 +110,34 @@ def _headline(asked: Forecast, question: Question) -> ForecastPoint:
     return min(asked.points, key=lambda point: abs(point.compute - compute))
 
 
-def _comparison(groups: Sequence[Sequence[Curve]], names: Sequence[str] | None, question: Question) -> str:
+def _comparisons(groups: Sequence[Sequence[Curve]], titles: Sequence[str], question: Question) -> list[str]:
+    """One comparison for each task that several recipes have: recipes are never compared across tasks."""
+    tasks = [group[0].task for group in groups]
+    return [
+        _comparison(
+            [group for group, own in zip(groups, tasks, strict=True) if own == task],
+            [title for title, own in zip(titles, tasks, strict=True) if own == task],
+            question,
+            task if len(set(tasks)) > 1 else None,
+        )
+        for task in dict.fromkeys(tasks)
+        if tasks.count(task) > 1
+    ]
+
+
+def _comparison(
+    groups: Sequence[Sequence[Curve]], titles: Sequence[str], question: Question, task: str | None
+) -> str:
     """The comparison of the recipes that have a run to fit, or why there is none."""
-    titles = [group[0].name for group in groups] if names is None else names
     kept = [[run for run in group if question.can_fit(run)] for group in groups]
     recipes = [(title, group) for title, group in zip(titles, kept, strict=True) if group]
     try:
         found = question.compare([group for _, group in recipes], [title for title, _ in recipes])
     except InputError as problem:
-        words = [heading("Which recipe is better", 2), paragraph(f"Not compared: {problem}.")]
+        words = [heading(comparison_title(task), 2), paragraph(f"Not compared: {problem}.")]
         return section(words, "comparison")
     whole = [run for _, group in recipes for run in group]
-    return comparison_section(found, whole if question.until is not None else ())
+    return comparison_section(found, whole if question.until is not None else (), task)
 
 
 def _title(runs: Sequence[Curve]) -> str:

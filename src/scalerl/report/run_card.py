@@ -66,7 +66,8 @@ def _what_came(asked: Forecast) -> list[str]:
 
 
 def _picture(asked: Forecast, anchor: str) -> str:
-    words = f"{METRIC_NAMES[asked.fit.curve.metric]} of {asked.fit.curve.name} against compute, with the fitted law and its forecast."
+    curve = asked.fit.curve
+    words = f"{METRIC_NAMES[curve.metric]} of {curve.name} against compute, with the fitted law and its forecast."
     return figure_part(forecast_figure(asked), f"{anchor}-forecast", words)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalerl.scaling.backtest import OURS, Backtest, Outcome
+from scalerl.scaling.backtest import Backtest, Outcome
 from scalerl.scaling.comparison import Comparison, Pair
 from scalerl.scaling.curve import UNIT_NAMES
 from scalerl.scaling.estimate import LEVEL
@@ -56,7 +56,7 @@ def sentence(words: str) -> str:
 
 def earlier(backtest: Backtest, run: str) -> tuple[str, ...]:
     """What the same method would have said earlier in a run, cut by cut."""
-    return tuple(_earlier(one, backtest) for one in backtest.of(OURS) if one.run == run)
+    return tuple(_earlier(one, backtest) for one in backtest.of(backtest.ours) if one.run == run)
 
 
 def _earlier(outcome: Outcome, backtest: Backtest) -> str:

@@ -27,8 +27,8 @@ OURS = "scalerl"
 class Outcome:
     """One prediction of one run's end from the points before a cut, and what came.
 
-    `draws` are of the mean level over the points to be predicted, a single one for a bare number; `actual` is the mean
-    of the points, `noise` the deviation of its sampling noise. `group` names the runs that belong together (a
+    `draws` are of the mean level over the points to be predicted, a single one for a bare number; `actual` is the
+    mean of the points, `noise` the deviation of its sampling noise. `group` names the runs that belong together (a
     repository, a study): errors of one group say nothing about its own members.
     """
 
@@ -97,16 +97,28 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Backtest:
-    """All predictions of all methods; `skipped` names the runs and cuts with too few points."""
+    """All predictions of all methods; `skipped` names the runs and cuts with too few points.
+
+    `ours` is the name of the method that is put to the test.
+    """
 
     outcomes: tuple[Outcome, ...]
     skipped: tuple[tuple[str, float], ...]
+    ours: str = OURS
 
     def scores(self) -> tuple[Score, ...]:
         """One row a method and cut."""
         methods = dict.fromkeys(outcome.method for outcome in self.outcomes)
         cuts = sorted({outcome.cut for outcome in self.outcomes})
         return tuple(_score(self.of(method, cut), method, cut) for cut in cuts for method in methods)
+
+    def about(self, run: str) -> Backtest:
+        """The part that is about one run."""
+        return replace(
+            self,
+            outcomes=tuple(outcome for outcome in self.outcomes if outcome.run == run),
+            skipped=tuple(part for part in self.skipped if part[0] == run),
+        )
 
     def of(self, method: str, cut: float | None = None) -> tuple[Outcome, ...]:
         """The predictions of one method, at one cut or at all."""
@@ -134,7 +146,9 @@ def backtest(
     for cut in cuts:
         if not 0 < cut < 1:
             raise InputError(f"a cut is {cut:g}; expected a share of the run between 0 and 1")
+    cuts = list(dict.fromkeys(cuts))
     names = [curve.name for curve in curves] if groups is None else list(groups)
+    ours = OURS if method == "posterior" else f"{OURS}, {method}"
     outcomes: list[Outcome] = []
     skipped: list[tuple[str, float]] = []
     for curve, group in zip(curves, names, strict=True):
@@ -146,9 +160,9 @@ def backtest(
             if seen is None or hidden is None:
                 skipped.append((curve.name, cut))
                 continue
-            methods = {OURS: by_fit(law, method), **rivals}
+            methods = {ours: by_fit(law, method), **rivals}
             outcomes += [_predict(one, seen, hidden, name, group, cut) for name, one in methods.items()]
-    return Backtest(outcomes=_with_spread(outcomes), skipped=tuple(skipped))
+    return Backtest(outcomes=_with_spread(outcomes), skipped=tuple(skipped), ours=ours)
 
 
 def recalibration(result: Backtest) -> float:
@@ -157,7 +171,7 @@ def recalibration(result: Backtest) -> float:
     If a band is right, the normal scores of the ranks have mean square 1; the square root of that mean, with ten
     imagined predictions that were right mixed in, is the factor.
     """
-    ranks = np.array([outcome.rank for outcome in result.of(OURS) if outcome.has_band])
+    ranks = np.array([outcome.rank for outcome in result.of(result.ours) if outcome.has_band])
     scores = ndtri(np.clip(ranks, 0.001, 0.999))
     imagined = 10
     return float(np.sqrt((imagined + (scores**2).sum()) / (imagined + len(scores))))

@@ -15,7 +15,7 @@ from scalerl.scaling.curve import UNITS, Curve, Unit, Vector
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate
 from scalerl.scaling.fit import Fit, Method, fit
 from scalerl.scaling.pairing import PairedDifference, paired_difference
-from scalerl.scaling.reach import first_reached, until_the_horizon
+from scalerl.scaling.reach import reached, until_the_horizon
 from scalerl.scaling.seeds import Recipe, recipe, spread_between_runs
 from scalerl.scaling.shared_ceiling import SharedCeiling, shared_ceiling
 
@@ -221,10 +221,12 @@ def _chance(difference: Vector) -> float:
 
 
 def _ratio(one: Paths, other: Paths, target: float, level: float) -> tuple[Estimate | None, float]:
-    reached = [first_reached(each.compute, each.levels, target) for each in (one, other)]
-    both = np.isfinite(reached[0]) & np.isfinite(reached[1])
+    first, second = (
+        reached(each.compute, each.levels, target, now=each.recipe.longest.last_compute) for each in (one, other)
+    )
+    both = np.isfinite(first) & np.isfinite(second)
     chance = float(both.mean())
-    return (estimate(reached[0][both] / reached[1][both], level) if chance >= 0.5 else None), chance
+    return (estimate(first[both] / second[both], level) if chance >= 0.5 else None), chance
 
 
 def _crossing(one: Paths, other: Paths, level: float) -> Crossing:

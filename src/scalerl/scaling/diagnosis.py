@@ -25,8 +25,10 @@ def diagnosis(curve: Curve, fitted: Curve, draws: Draws) -> tuple[str, ...]:
 def _of_points(curve: Curve, fitted: Curve) -> Iterator[str]:
     if len(fitted) < FEW_POINTS:
         yield f"only {len(fitted)} points: the priors decide most of this"
-    if fitted.compute[0] > 0:
+    if curve.compute[0] > 0:
         yield "no evaluation at zero compute: the start is inferred, not measured"
+    elif fitted.compute[0] > 0:
+        yield "the evaluation at zero compute is left out: this law cannot hold it"
     if not np.isfinite(fitted.num_samples).any() and fitted.counts is None:
         yield "the number of samples behind the points is not known: their noise is read off their scatter"
     if curve.truncation is not None and np.nanmax(curve.truncation[-3:]) > LARGEST_TRUNCATION:

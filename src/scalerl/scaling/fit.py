@@ -18,7 +18,7 @@ from scalerl.scaling.identification import Identification, identification
 from scalerl.scaling.law import Law
 from scalerl.scaling.law import law as law_named
 from scalerl.scaling.least_squares import least_squares
-from scalerl.scaling.paper import PaperGrid, paper
+from scalerl.scaling.paper import PaperGrid, coarseness, paper
 from scalerl.scaling.posterior import posterior
 
 Method: TypeAlias = Literal["posterior", "paper", "least-squares"]
@@ -93,7 +93,8 @@ def fit(
     best = draws.best_named()
     parameters = {name: estimate(part, level, value=best[name]) for name, part in draws.named().items()}
     refit = None if ceiling is not None else partial(fit_draws, law=chosen, method=method)
-    known = identification(fitted, draws, refit, has_priors=method == "posterior")
+    doubt = coarseness(fitted, draws) if method == "paper" else None
+    known = identification(fitted, draws, refit, has_priors=method == "posterior", doubt=doubt)
     return Fit(
         curve=curve,
         fitted=fitted,

@@ -14,7 +14,7 @@ from scalerl.scaling.draws import generator
 from scalerl.scaling.estimate import LEVEL, estimate, tails
 from scalerl.scaling.fit import Fit, Method, fit
 from scalerl.scaling.noise import noise
-from scalerl.scaling.reach import first_reached, until_the_horizon
+from scalerl.scaling.reach import reached, until_the_horizon
 
 TESTED_FACTOR = 4.0
 """Forecasts further out than so many times the fitted compute were never back-tested."""
@@ -115,8 +115,8 @@ def _points(fitted: Fit, at: Vector, level: float) -> tuple[ForecastPoint, ...]:
             value=mean.value,
             low=mean.low,
             high=mean.high,
-            evaluation_low=one.low,
-            evaluation_high=one.high,
+            evaluation_low=min(one.low, mean.low),
+            evaluation_high=max(one.high, mean.high),
             extrapolation=float(compute / fitted.fitted.last_compute),
         )
         for compute, (mean, one) in zip(at, bands, strict=True)
@@ -135,16 +135,16 @@ def target(fitted: Fit, value: float, *, level: float = LEVEL) -> Target:
     if not 0 < value < 1:
         raise InputError(f"the value to reach is {value:g}; expected a number between 0 and 1")
     compute = until_the_horizon(fitted.fitted)
-    reached = first_reached(compute, fitted.draws.levels(compute), value)
+    there = reached(compute, fitted.draws.levels(compute), value, now=fitted.fitted.last_compute)
     low_tail, high_tail = tails(level)
     # An interpolated quantile between a number and infinity is not a number: take one of the draws.
-    low, middle, high = np.quantile(reached, [low_tail, 0.5, high_tail], method="inverted_cdf")
+    low, middle, high = np.quantile(there, [low_tail, 0.5, high_tail], method="inverted_cdf")
     return Target(
         target=value,
         compute=_or_never(middle),
         low=_or_never(low),
         high=_or_never(high),
-        probability=float(np.isfinite(reached).mean()),
+        probability=float(np.isfinite(there).mean()),
     )
 
 

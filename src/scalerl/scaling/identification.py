@@ -38,23 +38,27 @@ class Identification:
 
 
 def identification(
-    fitted: Curve, draws: Draws, refit: Callable[[Curve], Draws] | None, *, has_priors: bool
+    fitted: Curve,
+    draws: Draws,
+    refit: Callable[[Curve], Draws] | None,
+    *,
+    has_priors: bool,
+    doubt: str | None = None,
 ) -> Identification:
     """Judge how well the points pin the parameters down.
 
     The ceiling is identified if its 90% interval is at most 0.04 wide, and it moves by less than 0.01 under flat
     priors (for a method that has any) and by less than 0.02 when the last quarter of the compute is hidden; `refit`
-    fits such a part, and is None for a ceiling that was imposed.
+    fits such a part, and is None for a ceiling that was imposed. `doubt` is a reason of the method's own.
     """
     ceiling = estimate(draws.ceiling, LEVEL)
     needed, words = None, ("the ceiling was imposed, not fitted",)
     if refit is not None:
-        reason = _what_is_wrong(fitted, draws, ceiling, refit, has_priors=has_priors)
-        is_at_edge = draws.best.ceiling in draws.ceiling_bounds
-        needed = None if reason is None or is_at_edge else _needed_compute(fitted, draws, ceiling)
-        words = (
-            () if reason is None else (f"the ceiling is not identified: {reason}{_cure(fitted, draws, needed)}",)
-        )
+        reason = doubt or _what_is_wrong(fitted, draws, ceiling, refit, has_priors=has_priors)
+        is_curable = reason is not None and doubt is None and draws.best.ceiling not in draws.ceiling_bounds
+        needed = _needed_compute(fitted, draws, ceiling) if is_curable else None
+        cure = _cure(fitted, draws, needed) if is_curable else ""
+        words = () if reason is None else (f"the ceiling is not identified: {reason}{cure}",)
     return Identification(
         is_ceiling_identified=not words,
         is_rate_identified=_is_narrow(draws.rate),
@@ -88,8 +92,6 @@ def _what_is_wrong(
 
 def _cure(fitted: Curve, draws: Draws, needed: float | None) -> str:
     """What would pin the ceiling down, as the end of a sentence."""
-    if draws.best.ceiling in draws.ceiling_bounds:
-        return ""
     if needed is not None:
         where = f"{compute_text(needed)} {UNIT_NAMES[fitted.unit]}"
         return f"; evaluations like these up to about {where} should pin it down"

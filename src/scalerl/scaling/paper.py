@@ -14,6 +14,7 @@ from scalerl.scaling.curve import UNIT_NAMES, Curve, Unit, Vector
 from scalerl.scaling.draws import Draws, Parameters, generator
 from scalerl.scaling.law import LAWS, Law
 from scalerl.scaling.noise import noise
+from scalerl.scaling.number_text import compute_text
 from scalerl.scaling.squared_error import NUM_DRAWS, likely_rows
 
 NUM_MIDPOINTS = 100
@@ -23,6 +24,7 @@ MOST_ROUNDS = 100
 LONGEST_STEP = 100.0  # as in MINPACK, which `curve_fit` calls
 TOLERANCE = 1e-9
 SMALLEST_GAIN = 1e-14
+COARSE = 0.25  # of the midpoint that was found, above which a step of the grid says little about it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,6 +93,14 @@ def paper(
         grid = grid.with_ceiling(ceiling)
     cells = (cells_by_curve_fit if with_curve_fit else cells_at_once)(curve, grid)
     return _draws(curve, law, grid, cells)
+
+
+def coarseness(curve: Curve, draws: Draws) -> str | None:
+    """Say so where the steps of the stated midpoints are wide for this run."""
+    step = float(np.diff(PaperGrid.stated(curve).midpoints[:2])[0])
+    if step <= COARSE * draws.best.place:
+        return None
+    return f"the grid's midpoints are {compute_text(step)} {UNIT_NAMES[curve.unit]} apart, too coarse for this run"
 
 
 def start_of(curve: Curve) -> float:

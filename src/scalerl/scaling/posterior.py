@@ -68,7 +68,7 @@ class Problem:
         return Box.of(
             _span(self.factor, 4.0, 4),
             (np.log(SMALLEST_WANDER), np.log(LARGEST_WANDER), 7),
-            _span(self.law.rate_prior, 2.8, 14) if self.law.rate else (0.0, 0.0, 1),
+            _span(self.law.rate_prior, 4.0, 18) if self.law.rate else (0.0, 0.0, 1),
             _span(self.priors.place, 2.8, 24) if self.law.is_place_free else (reference, reference, 1),
         )
 

@@ -21,8 +21,8 @@ class SharedCeiling:
     """Efficiency and midpoint of each recipe refitted with the mean ceiling of all, and how often it is the best.
 
     A run's own ceiling differs from its recipe's by its luck, so that each run is refitted with the shared ceiling
-    moved by what runs of one recipe differ. `is_fair` says whether all ceilings lie within the margin of each other;
-    otherwise efficiencies mean little.
+    moved by what runs of one recipe differ. `is_fair` says whether all ceilings lie within the margin of each
+    other; otherwise efficiencies mean little.
     """
 
     ceiling: float
