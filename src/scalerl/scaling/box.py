@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from scalerl.scaling.curve import Vector
 
 MOST_PASSES = 5
 DROP = 9.0  # cells less likely than the best by a factor of exp(9) are left outside
-FEWEST_CELLS = 100  # that decide where the next pass looks, so that a peak between two cells is not missed
+FEWEST_CELLS = 40  # that decide where the next pass looks, so that a peak between two cells is not missed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,6 +38,19 @@ class Box:
         """Centres of the cells along each axis."""
         axes = zip(self.low, self.width, self.shape, strict=True)
         return [low + width * (np.arange(num) + 0.5) for low, width, num in axes]
+
+    def with_cells(self, num_cells: Sequence[int]) -> Box:
+        """The same box with other numbers of cells along its first axes."""
+        return replace(self, shape=(*num_cells, *self.shape[len(num_cells) :]))
+
+    def narrowed(self, other: Box, axes: Sequence[int]) -> Box:
+        """The same box with the bounds of another along some axes, and a quarter of their width on either side."""
+        low, high = self.low.copy(), self.high.copy()
+        for axis in axes:
+            more = (other.high[axis] - other.low[axis]) / 4
+            low[axis] = max(low[axis], other.low[axis] - more)
+            high[axis] = min(high[axis], other.high[axis] + more)
+        return replace(self, low=low, high=high)
 
     def holds(self, rows: Vector) -> NDArray[np.bool_]:
         """Whether each row of numbers lies in the box."""

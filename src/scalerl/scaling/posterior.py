@@ -25,9 +25,11 @@ from scalerl.scaling.products import Products, products_by_row, products_on_grid
 from scalerl.scaling.proposal import Cells, Cloud, Proposal, evenly
 from scalerl.scaling.wander import Basis, Wander, basis
 
-NUM_CANDIDATES, NUM_CLOUDS = 1000, 2
+NUM_CANDIDATES, NUM_CLOUDS = 600, 2
 NUM_DRAWS = 2000
-NUM_TOPS_ROUGHLY, NUM_TOPS = 6, 16
+SIZES_AT_FIRST = (1, 3)  # cells of noise factor and wander
+SHAPE_AXES = (2, 3)  # of a parameter set: rate and place
+NUM_TOPS_ROUGHLY, NUM_TOPS = 4, 12
 SMALLEST_WANDER, LARGEST_WANDER = 5e-4, 0.4
 
 
@@ -67,9 +69,9 @@ class Problem:
         reference = float(np.log(self.compute[self.compute > 0][0]))
         return Box.of(
             _span(self.factor, 4.0, 4),
-            (np.log(SMALLEST_WANDER), np.log(LARGEST_WANDER), 7),
-            _span(self.law.rate_prior, 4.0, 18) if self.law.rate else (0.0, 0.0, 1),
-            _span(self.priors.place, 2.8, 24) if self.law.is_place_free else (reference, reference, 1),
+            (np.log(SMALLEST_WANDER), np.log(LARGEST_WANDER), 6),
+            _span(self.law.rate_prior, 4.0, 16) if self.law.rate else (0.0, 0.0, 1),
+            _span(self.priors.place, 2.8, 20) if self.law.is_place_free else (reference, reference, 1),
         )
 
     def rough_density(self, box: Box) -> Vector:
@@ -178,7 +180,10 @@ def posterior(curve: Curve, law: Law, *, ceiling: float | None = None, priors: P
 
 def sample(problem: Problem, rng: np.random.Generator) -> Draws:
     """Make equally likely draws for a problem."""
-    cells = Cells.of(*close_in(problem.everything(), problem.rough_density))
+    everything = problem.everything()
+    # Few sizes of noise and wander tell where the law's shape lies; then all of them are looked at.
+    shape, _ = close_in(everything.with_cells(SIZES_AT_FIRST), problem.rough_density)
+    cells = Cells.of(*close_in(everything.narrowed(shape, SHAPE_AXES), problem.rough_density))
     proposals: list[Proposal] = [cells]
     candidates = problem.candidates(cells.draw(NUM_CANDIDATES, rng), rng)
     for _ in range(NUM_CLOUDS):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scalerl.scaling.box import Box
 from scalerl.scaling.curve import Vector
 
-NUM_KERNELS = 100
+NUM_KERNELS = 60
 KERNEL_WIDTH = 0.55  # of the cloud's own deviations: Silverman's rule for four numbers and a few hundred draws
 
 
