@@ -163,12 +163,13 @@ def _footer(question: Question) -> str:
         + paragraph(
             f"A {level} band is meant to hold the mean level of the run at that compute {level} of the time. One"
             " evaluation adds the noise of its samples and lies outside more often. A ceiling is called identified"
-            " if its interval is within 0.02 to either side and it holds still without the last quarter of the run."
+            " if its 90% interval is at most 0.04 wide and it holds still under flat priors and without the last"
+            " quarter of the run."
         )
         + heading("When not to believe it", 2)
         + bullets(
             (
-                f"Beyond {TESTED_FACTOR:g} times the fitted compute: nothing was tested that far.",
+                f"Beyond {TESTED_FACTOR:g} times the fitted compute: no forecast that far was ever judged.",
                 "If the learning rate, the data, the length limit or the recipe changed on the way, or will.",
                 "If the curve falls or answers are more and more truncated: no law here can fall.",
                 "If the ceiling is not identified: believe the levels at a named compute, not the ceiling.",

@@ -157,7 +157,7 @@ def _warnings(fitted: Fit, at: Sequence[float]) -> tuple[str, ...]:
     furthest = max(at, default=0.0) / fitted.fitted.last_compute
     if furthest > TESTED_FACTOR:
         words.append(
-            f"this looks {furthest:.3g} times as far as the fit; beyond {TESTED_FACTOR:g} nothing was tested"
+            f"this looks {furthest:.3g} times as far as the fit; beyond {TESTED_FACTOR:g} nothing was judged"
         )
     if fitted.method != "posterior":
         words.append(f"the bands of {fitted.method} hold only the doubt about its parameters: they are too narrow")

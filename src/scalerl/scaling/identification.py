@@ -23,7 +23,7 @@ LARGEST_RATIO = 1.5  # of the two ends of an efficiency's or a midpoint's interv
 LARGEST_CURABLE_WANDER = 0.015  # of a run whose ceiling more compute can pin down: 0.02 with some room for noise
 MOST_POINTS = 60  # that stand for the run so far, and as many for the rest, when looking ahead
 FEWEST_EFFECTIVE_DRAWS = 30
-MULTIPLES = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+MULTIPLES = (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

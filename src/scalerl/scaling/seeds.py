@@ -12,7 +12,7 @@ from scalerl.scaling.curve import Curve, Vector
 from scalerl.scaling.fit import Fit
 
 USUAL_SPREAD = 0.016
-"""Standard deviation between runs of one recipe: three runs of the paper's differ by about 0.015 in the ceiling."""
+"""Standard deviation between runs of one recipe: in the paper ceilings of three runs differ by up to 0.015."""
 
 USUAL_SPREAD_WEIGHT = 2.0  # seeds that the usual spread counts for
 NUM_DRAWS = 2000
