@@ -24,7 +24,8 @@ def main() -> None:
         rng = np.random.default_rng(seed)
         compute = np.linspace(0, last, num_points + 1)
         level = law("sigmoid")(compute, ceiling=ceiling, rate=efficiency, place=midpoint, start=0.3)
-        wander = rng.multivariate_normal(np.zeros(len(compute)), 0.006**2 * correlation(compute, compute))
+        spread = np.linalg.cholesky(0.006**2 * correlation(compute, compute) + 1e-12 * np.eye(len(compute)))
+        wander = spread @ rng.standard_normal(len(compute))
         # The same 1,000 prompts each time, of very different difficulty, whose mean pass rate is the level.
         at = np.clip(level + wander, 0.01, 0.99)[:, None]
         ease = beta.ppf((np.arange(1000) + 0.5) / 1000, at, 1 - at)
