@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_curves import SIGMOID, TABLE_1
 from scipy import optimize
 
 from scalerl.scaling.curve import Curve
@@ -12,27 +13,13 @@ from scalerl.scaling.least_squares import least_squares
 from scalerl.scaling.noise import noise
 from scalerl.scaling.squared_error import Moments, best_levels
 
-SIGMOID = law("sigmoid")
-TABLE_1 = [  # midpoint, efficiency, ceiling of the paper's large runs
-    (2542, 1.92, 0.610),
-    (11272, 1.89, 0.645),
-    (2542, 2.44, 0.585),
-    (3054, 2.22, 0.590),
-    (2936, 2.07, 0.595),
-    (4242, 1.65, 0.710),
-    (2818, 1.77, 0.605),
-    (10909, 1.70, 0.645),
-    (2896, 2.05, 0.595),
-    (1675, 1.09, 0.615),
-]
-
 
 def noisy(compute, value, num_samples, seed):
     rate = np.random.default_rng(seed).binomial(num_samples, value) / num_samples
     return Curve.of(compute, rate, unit="gpu_hours", num_samples=num_samples)
 
 
-@pytest.mark.parametrize(("midpoint", "efficiency", "ceiling"), TABLE_1)
+@pytest.mark.parametrize(("midpoint", "efficiency", "ceiling"), TABLE_1.values())
 def test_noiseless_curves_of_the_paper_are_found(midpoint, efficiency, ceiling):
     compute = np.linspace(0, 5 * midpoint, 75)
     value = SIGMOID(compute, ceiling=ceiling, rate=efficiency, place=midpoint, start=0.3)

@@ -1,24 +1,11 @@
 import numpy as np
 import pytest
+from made_curves import SIGMOID, TABLE_1
 
 from scalerl.errors import InputError
 from scalerl.scaling.curve import Curve
 from scalerl.scaling.law import law
 from scalerl.scaling.paper import PaperGrid, cells_at_once, cells_by_curve_fit, paper, start_of
-
-SIGMOID = law("sigmoid")
-TABLE_1 = [  # midpoint, efficiency, ceiling of the paper's large runs
-    (2542, 1.92, 0.610),
-    (11272, 1.89, 0.645),
-    (2542, 2.44, 0.585),
-    (3054, 2.22, 0.590),
-    (2936, 2.07, 0.595),
-    (4242, 1.65, 0.710),
-    (2818, 1.77, 0.605),
-    (10909, 1.70, 0.645),
-    (2896, 2.05, 0.595),
-    (1675, 1.09, 0.615),
-]
 
 
 def run(midpoint, efficiency, ceiling, start=0.3):
@@ -49,7 +36,7 @@ def test_printed_midpoints_lie_on_a_grid_chosen_for_the_run():
     assert not printed & set(np.floor(PaperGrid.over(100, 40_000).midpoints))
 
 
-@pytest.mark.parametrize(("midpoint", "efficiency", "ceiling"), TABLE_1)
+@pytest.mark.parametrize(("midpoint", "efficiency", "ceiling"), TABLE_1.values())
 def test_noiseless_curves_on_the_stated_grid(midpoint, efficiency, ceiling):
     # Midpoints 403 GPU-hours apart: the nearest one wins, the ceiling pays at most one step for it.
     curve = run(midpoint, efficiency, ceiling)
@@ -61,7 +48,7 @@ def test_noiseless_curves_on_the_stated_grid(midpoint, efficiency, ceiling):
     assert best.start == 0.3
 
 
-@pytest.mark.parametrize(("midpoint", "efficiency", "ceiling"), TABLE_1)
+@pytest.mark.parametrize(("midpoint", "efficiency", "ceiling"), TABLE_1.values())
 def test_noiseless_curves_on_a_grid_chosen_for_the_run(midpoint, efficiency, ceiling):
     grid = PaperGrid.over(100, 4000) if midpoint < 4000 else PaperGrid.over(4000, 16_000)
     best = paper(run(midpoint, efficiency, ceiling), SIGMOID, grid=grid).best
