@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from scalerl.report.sentences import standing
+from scalerl.report.sentences import beware, standing
 from scalerl.scaling.backtest import Backtest, Score
 from scalerl.scaling.budget import Budget
 from scalerl.scaling.comparison import Comparison
@@ -37,7 +37,7 @@ def of_fit(fit: Fit) -> Headline:
         if fit.is_identified
         else f"its ceiling is not pinned down yet, best guess {interval}"
     )
-    return (f"{fit.curve.name} stands at {_standing(fit)} and {end}.",)
+    return (f"{beware(fit)}{fit.curve.name} stands at {_standing(fit)} and {end}.",)
 
 
 def of_forecast(forecast: Forecast) -> Headline:
@@ -45,7 +45,8 @@ def of_forecast(forecast: Forecast) -> Headline:
     unit = UNIT_NAMES[forecast.fit.curve.unit]
     parts = [_point(forecast.points[-1], unit)] if forecast.points else []
     parts += [_target(one, forecast.fit) for one in forecast.targets[:1]]
-    return (f"{forecast.fit.curve.name} stands at {_standing(forecast.fit)}; it {', and '.join(parts)}.",)
+    where = f"{beware(forecast.fit)}{forecast.fit.curve.name} stands at {_standing(forecast.fit)}"
+    return (f"{where}; it {', and '.join(parts)}.",)
 
 
 def of_budget(budget: Budget) -> Headline:
@@ -57,7 +58,7 @@ def of_budget(budget: Budget) -> Headline:
     spend = budget.spend
     gain = with_interval(spend.gain, difference_text)
     return (
-        f"{budget.fit.curve.name} {_target(target, budget.fit)}{more}.",
+        f"{beware(budget.fit)}{budget.fit.curve.name} {_target(target, budget.fit)}{more}.",
         f"{spend.advice.capitalize()}: another {compute_text(spend.compute)} {unit} buys {gain}, at least"
         f" {budget.worthwhile_gain:g} with probability {probability_text(spend.probability_worth_it)}.",
     )

@@ -23,13 +23,18 @@ from scalerl.scaling.number_text import (
 SHARES = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 
 
+def beware(fit: Fit) -> str:
+    """What to know before any number of a falling run is read, nothing for another."""
+    if not fit.is_falling:
+        return ""
+    return "The curve falls, which no law here can: what follows supposes that it stays or recovers. "
+
+
 def expectation(asked: Forecast, point: ForecastPoint) -> str:
     """What to expect at a compute, and whether there is a ceiling to name."""
-    unit = UNIT_NAMES[asked.fit.curve.unit]
+    where = f"{compute_text(point.compute)} {UNIT_NAMES[asked.fit.curve.unit]}"
     band = f"{level_text(asked.level)}: {interval_text(point.low, point.high)}"
-    return (
-        f"At {compute_text(point.compute)} {unit} expect {value_text(point.value)} ({band}). {ceiling(asked.fit)}"
-    )
+    return f"{beware(asked.fit)}At {where} expect {value_text(point.value)} ({band}). {ceiling(asked.fit)}"
 
 
 def ceiling(fit: Fit) -> str:

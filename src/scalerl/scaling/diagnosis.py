@@ -42,7 +42,7 @@ def _of_points(curve: Curve, fitted: Curve) -> Iterator[str]:
             " ..." if len(spikes) > 3 else ""
         )
         yield f"evaluations far off their neighbours count for little: at {where} {UNIT_NAMES[fitted.unit]}"
-    fall = _fall(fitted)
+    fall = fall_of(fitted)
     if fall is not None:
         yield (
             f"the curve falls: it ends {fall:.3f} below its peak; no law here can fall, so the forecast"
@@ -70,7 +70,7 @@ def _of_fit(fitted: Curve, draws: Draws) -> Iterator[str]:
         )
 
 
-def _fall(fitted: Curve) -> float | None:
+def fall_of(fitted: Curve) -> float | None:
     """How far the last points lie below the highest level held before, where that is clear."""
     width = max(1, len(fitted) // 8)
     means = np.convolve(fitted.value, np.full(width, 1 / width), mode="valid")

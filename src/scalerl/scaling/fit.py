@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from scalerl.errors import InputError, TooFewPointsError
 from scalerl.scaling.curve import FEWEST_POINTS, Curve, Vector
-from scalerl.scaling.diagnosis import diagnosis
+from scalerl.scaling.diagnosis import diagnosis, fall_of
 from scalerl.scaling.draws import Draws
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate, tails
 from scalerl.scaling.identification import Identification, identification
@@ -60,6 +60,11 @@ class Fit:
     def recalibrated(self, width_factor: float) -> Fit:
         """The same fit with wider or narrower bands, as `recalibration` on earlier runs says."""
         return replace(self, draws=replace(self.draws, width_factor=width_factor))
+
+    @property
+    def is_falling(self) -> bool:
+        """Whether the run clearly ends below a level that it held before, which no law can follow."""
+        return fall_of(self.fitted) is not None
 
     @property
     def is_identified(self) -> bool:
