@@ -13,6 +13,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str, *, file: str | Path | None = None, line: int | None = None) -> None:
+        self.line = line
         place = [] if file is None else [str(file)]
         place += [] if line is None else [f"line {line}"]
         super().__init__(": ".join([", ".join(place), message]) if place else message)

@@ -110,3 +110,17 @@ def test_one_bad_file_of_several_prints_nothing_else(refused, noisy, tmp_path):
 def test_refusal_leaves_no_file(refused, noisy, tmp_path):
     refused("fit", noisy(), "--until", "300", "--table", tmp_path / "fit.md")
     assert [path.name for path in tmp_path.iterdir()] == ["run.csv"]
+
+
+def test_a_file_that_is_read_is_never_written_over(refused, noisy):
+    path = noisy("run.csv")
+    before = path.read_text()
+    assert "--table would write over" in refused("fit", path, "--table", path)
+    assert "--table would write over" in refused(
+        "compare", path, noisy("b-2.csv"), "--table", path.with_name("b.csv")
+    )
+    assert path.read_text() == before
+
+
+def test_a_place_that_cannot_be_written_is_named_as_the_user_named_it(refused, noisy):
+    assert "/proc/x.md" in refused("fit", noisy(), "--table", "/proc/x.md")

@@ -81,3 +81,9 @@ def test_the_same_run_twice_is_told_apart(scalerl, noisy):
     [record] = scalerl("compare", noisy(), noisy(), "--json").records
     assert [recipe["name"] for recipe in record["recipes"]] == ["run", "run (2)"]
     assert record["pairs"][0]["probability_better"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_files_may_be_joined_by_commas(scalerl, noisy):
+    one, other = noisy("a.csv"), noisy("b.csv", seed=1)
+    records = scalerl("fit", f"{one},{other}", "--json").records
+    assert [record["file"] for record in records] == [str(one), str(other)]

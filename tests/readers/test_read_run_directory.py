@@ -149,3 +149,18 @@ def test_hours_that_start_again_are_left_out_and_said_and_negative_ones_refused(
     assert curve.unit != "gpu_hours" and any("gpu_hours do not rise" in words for words in curve.warnings)
     with pytest.raises(InputError, match="line 1: 'gpu_hours' is negative; expected 0 or more"):
         read(run(tmp_path, [{**record, "gpu_hours": record["gpu_hours"] - 5} for record in RISING]))
+
+
+@pytest.mark.parametrize("cell", ["abc", float("nan"), True, [1]])
+def test_a_number_that_is_none_is_refused_with_its_line(tmp_path, cell):
+    broken = [RISING[0], {**RISING[1], "gpu_hours": cell}, RISING[2]]
+    with pytest.raises(InputError, match=r"line 2: 'gpu_hours' is .*; expected a finite number"):
+        read(run(tmp_path, broken))
+
+
+def test_unit_does_not_rename_another_column_when_its_own_has_gaps(tmp_path):
+    gaps = [RISING[0], {**RISING[1], "gpu_hours": None}, RISING[2]]
+    curve = read(run(tmp_path, gaps))
+    assert curve.unit == "flops" and any("gpu_hours do not rise" in words for words in curve.warnings)
+    with pytest.raises(InputError, match="--unit is 'gpu_hours', but 'gpu_hours' does not rise"):
+        read(run(tmp_path, gaps), unit="gpu_hours")

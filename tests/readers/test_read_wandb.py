@@ -52,3 +52,16 @@ def test_history_of_an_unknown_trainer(tmp_path):
     curve = read(written(tmp_path, text, "history.jsonl"))
     assert curve.unit == "steps" and curve.value == pytest.approx([0.1, 0.2, 0.3])
     assert curve.metric == "pass_rate" and curve.warnings == ()
+
+
+def test_a_torn_last_row_of_an_export_is_left_out_and_said(tmp_path):
+    rows = [f'"{step}","{0.1 + step / 100}","0.1","0.9"' for step in (0, 10, 20, 30)]
+    header = '"Step","run - val/acc","run - val/acc__MIN","run - val/acc__MAX"'
+    path = tmp_path / "export.csv"
+    for torn in ('"40","0.', '"40","0.5"'):
+        path.write_text("\n".join([header, *rows, torn]))
+        curve = read(path)
+        assert len(curve) == 4 and any("line 6 is cut off and is left out" in words for words in curve.warnings)
+    path.write_text("\n".join([header, rows[0], '"5","0.2"', *rows[1:]]) + "\n")
+    with pytest.raises(InputError, match="line 3: has 2 fields"):
+        read(path)

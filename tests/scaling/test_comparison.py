@@ -120,3 +120,18 @@ def test_three_recipes_give_three_pairs():
     assert sum(result.shared.probability_most_efficient.values()) == pytest.approx(1)
     with pytest.raises(InputError, match="1 recipes to compare"):
         compare([noisy()])
+
+
+def test_curves_that_only_begin_alike_do_not_cross():
+    low, high = (noisy(seed, ceiling=top, num_samples=16_000) for seed, top in ((1, 0.60), (2, 0.68)))
+    assert compare([low, high], names=["low", "high"]).pairs[0].crossing.compute is None
+
+
+def test_crossings_are_found_between_the_steps_they_are_looked_for_on():
+    found = {
+        compare([noiseless("ScaleRL-bs2048", start=start), noiseless("ScaleRL", start=start)])
+        .pairs[0]
+        .crossing.compute.value
+        for start in (0.30, 0.301, 0.302)
+    }
+    assert len(found) == 3

@@ -15,6 +15,7 @@ from scalerl.scaling.estimate import Estimate, estimate
 from scalerl.scaling.fit import Fit
 from scalerl.scaling.forecast import Forecast, Target
 from scalerl.scaling.pairing import PairedDifference
+from scalerl.scaling.reach import HORIZON
 from scalerl.scaling.seeds import Recipe
 from scalerl.scaling.shared_ceiling import SharedCeiling
 from scalerl.scaling.windows import Window
@@ -66,6 +67,7 @@ def forecast_record(run: Run, forecast: Forecast, notes: Sequence[str] = ()) -> 
             for point in forecast.points
         ],
         "targets": [_target(target) for target in forecast.targets],
+        "never_beyond": HORIZON * forecast.fit.fitted.last_compute,
         "warnings": [*forecast.warnings, *notes],
     }
 

@@ -14,7 +14,7 @@ from scalerl.cli.numbers import listed, share
 from scalerl.cli.options import Files
 from scalerl.cli.output import Output
 from scalerl.cli.progress import steps
-from scalerl.cli.reading import Reading, Run, read_runs
+from scalerl.cli.reading import Reading, Run, expanded, read_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,8 @@ def backtest(
     output: Output,
 ) -> None:
     """Hide the end of each run, predict it, and score that against simpler ways."""
-    output.check()
+    files = expanded(files)
+    output.check(files)
     options = fitting.options()
     places = [
         share("--cuts", one, "shares between 0 and 1, such as .25,.5,.75") for one in listed("--cuts", cuts or [])

@@ -14,7 +14,7 @@ from scalerl.cli.fitting import Fitting, fits
 from scalerl.cli.numbers import positive, share
 from scalerl.cli.options import Earlier, Files, Level
 from scalerl.cli.output import Output
-from scalerl.cli.reading import Reading, Run, read_runs
+from scalerl.cli.reading import Reading, Run, expanded, read_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,8 @@ def budget(
     output: Output,
 ) -> None:
     """Say what reaching a value costs, where more compute stops paying, and whether to go on."""
-    output.check()
+    files = expanded(files)
+    output.check(files)
     options, chance = fitting.options(), share("--level", level)
     target = share("--reach", reach, "a value between 0 and 1, such as 0.6")
     worthwhile = positive("--gain", gain, "a positive gain such as 0.005")

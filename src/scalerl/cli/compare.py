@@ -14,7 +14,7 @@ from scalerl.cli.numbers import positive, share
 from scalerl.cli.options import Level
 from scalerl.cli.output import Output
 from scalerl.cli.progress import working
-from scalerl.cli.reading import Reading
+from scalerl.cli.reading import Reading, expanded
 from scalerl.cli.recipes import Recipes, by_task
 from scalerl.errors import InputError
 
@@ -40,7 +40,7 @@ def compare(
     output: Output,
 ) -> None:
     """Compare recipes: which is better, how sure that is, and what it saves."""
-    output.check()
+    output.check(expanded(recipes))
     options, chance, close = fitting.options(), share("--level", level), share("--margin", margin)
     place = None if at is None else positive("--at", at)
     if len(recipes) < 2:

@@ -8,8 +8,7 @@ from typing import Any
 
 from scalerl.cli.fitting import FitOptions
 from scalerl.cli.progress import steps
-from scalerl.cli.reading import Reading, read_runs
-from scalerl.cli.recipes import seeds
+from scalerl.cli.reading import Reading, named_files, read_runs
 from scalerl.errors import InputError
 
 
@@ -29,7 +28,7 @@ def recalibrated(earlier: Sequence[str] | None, reading: Reading, options: FitOp
         raise InputError(f"--earlier is given with --method {options['method']}; only posterior has bands to set")
     from scalerl.scaling.backtest import CUTS, backtest, recalibration
 
-    runs = read_runs([file for text in earlier for file in seeds(text, "--earlier")], reading)
+    runs = read_runs([file for text in earlier for file in named_files(text, "--earlier")], reading)
     with steps(len(runs) * len(CUTS), "back-testing") as step:
         rivals: dict[str, Any] = {}
         result = backtest([run.curve for run in runs], law=options["law"], rivals=rivals, on_step=step)

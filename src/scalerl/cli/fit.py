@@ -15,7 +15,7 @@ from scalerl.cli.numbers import share
 from scalerl.cli.options import Files, Level
 from scalerl.cli.output import Output
 from scalerl.cli.progress import steps
-from scalerl.cli.reading import Reading, Run, read_runs
+from scalerl.cli.reading import Reading, Run, expanded, read_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,8 @@ def fit(
     output: Output,
 ) -> None:
     """Fit a law to each run: its ceiling, how fast it gets there, and whether the points tell."""
-    output.check()
+    files = expanded(files)
+    output.check(files)
     options, chance = fitting.options(), share("--level", level)
     runs = read_runs(files, reading)
     found = fits(runs, options, chance)

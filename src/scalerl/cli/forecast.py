@@ -14,7 +14,7 @@ from scalerl.cli.fitting import Fitting, fits
 from scalerl.cli.numbers import listed, positive, share
 from scalerl.cli.options import Earlier, Files, Level
 from scalerl.cli.output import Output
-from scalerl.cli.reading import Reading, Run, read_runs
+from scalerl.cli.reading import Reading, Run, expanded, read_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,8 @@ def forecast(
     output: Output,
 ) -> None:
     """Forecast each run: the value at more compute, and the compute for a value."""
-    output.check()
+    files = expanded(files)
+    output.check(files)
     options, chance = fitting.options(), share("--level", level)
     computes = [positive("--at", one) for one in listed("--at", at or [])]
     values = [share("--reach", one, _VALUE) for one in listed("--reach", reach or [])]

@@ -59,7 +59,7 @@ def of_budget(budget: Budget) -> Headline:
     gain = with_interval(spend.gain, difference_text)
     return (
         f"{beware(budget.fit)}{budget.fit.curve.name} {_target(target, budget.fit)}{more}.",
-        f"{spend.advice.capitalize()}: another {compute_text(spend.compute)} {unit} buys {gain}, at least"
+        f"By the gain alone, {spend.advice}: another {compute_text(spend.compute)} {unit} buys {gain}, at least"
         f" {budget.worthwhile_gain:g} with probability {probability_text(spend.probability_worth_it)}.",
     )
 

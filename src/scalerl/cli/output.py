@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FIGURES = (".png", ".svg")
 TABLES = (".md", ".tex", ".csv")
+MOST_FILES = 100  # that one command writes under numbered names
 _PANEL = "Output"
 
 
@@ -35,12 +37,12 @@ class Output:
         bool, Option("--json", help="Print one JSON object a line instead.", rich_help_panel=_PANEL)
     ] = False
 
-    def check(self) -> None:
-        """Refuse files that could not be written, before the work begins."""
-        if self.figure is not None:
-            writable("--figure", self.figure, FIGURES)
-        if self.table is not None:
-            writable("--table", self.table, TABLES)
+    def check(self, inputs: Sequence[str]) -> None:
+        """Refuse files that could not be written, or that are read, before the work begins."""
+        for option, path, suffixes in (("--figure", self.figure, FIGURES), ("--table", self.table, TABLES)):
+            if path is not None:
+                writable(option, path, suffixes)
+                keep_inputs(option, numbered(path, MOST_FILES), inputs)
 
     def give(self, answer: Answer) -> None:
         """Write the files that were asked for, then print."""
@@ -99,6 +101,14 @@ def writable(option: str, path: str, suffixes: tuple[str, ...]) -> Path:
     if found.is_dir() or not os.access(found.parent, os.W_OK):
         raise InputError(f"{option} is {path!r}, which cannot be written; expected a file in a folder of yours")
     return found
+
+
+def keep_inputs(option: str, outputs: Sequence[Path], inputs: Sequence[str]) -> None:
+    """Refuse to write over a file that is read."""
+    read = {Path(file).resolve() for file in inputs}
+    for path in outputs:
+        if path.resolve() in read:
+            raise InputError(f"{option} would write over {str(path)!r}, which is read; expected another name")
 
 
 def numbered(path: str, count: int) -> list[Path]:

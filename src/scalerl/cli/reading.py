@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from typer import Option
 
 from scalerl.cli.names import distinct_names
-from scalerl.cli.numbers import low_and_high, one_of, positive
+from scalerl.cli.numbers import listed, low_and_high, one_of, positive
 
 if TYPE_CHECKING:
     from scalerl.scaling.curve import Curve, Unit
@@ -75,6 +76,16 @@ class Run:
     file: str
     task: str | None
     curve: Curve
+
+
+def expanded(arguments: Sequence[str]) -> list[str]:
+    """Every file that arguments name: each is a file, or several between commas."""
+    return [file for argument in arguments for file in named_files(argument)]
+
+
+def named_files(argument: str, option: str = "FILE") -> tuple[str, ...]:
+    """The files that an argument names: itself if there is such a file, else those between its commas."""
+    return (argument,) if Path(argument).exists() else listed(option, [argument])
 
 
 def read_runs(files: Sequence[str], reading: Reading) -> tuple[Run, ...]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalerl.cli.names import distinct_names, joined, without_suffixes
-from scalerl.cli.numbers import listed
-from scalerl.cli.reading import Reading, Run, read_files
+from scalerl.cli.reading import Reading, Run, named_files, read_files
 from scalerl.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,11 +32,6 @@ class Recipes:
     def titled(self, table: Table) -> Table:
         """Say which task a table is about."""
         return table if self.task is None else replace(table, title=f"{self.task}: {table.title}")
-
-
-def seeds(argument: str, option: str = "FILE") -> tuple[str, ...]:
-    """The files that an argument names: itself if there is such a file, else those between its commas."""
-    return (argument,) if Path(argument).exists() else listed(option, [argument])
 
 
 def by_task(arguments: Sequence[str], reading: Reading) -> tuple[Recipes, ...]:
@@ -78,7 +71,7 @@ class _Group:
 
 
 def _groups(arguments: Sequence[str], reading: Reading) -> list[_Group]:
-    groups = [seeds(argument) for argument in arguments]
+    groups = [named_files(argument) for argument in arguments]
     files = [file for group in groups for file in group]
     names = iter(without_suffixes(distinct_names(files)))
     runs = iter(read_files(files, reading))

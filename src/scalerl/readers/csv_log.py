@@ -10,7 +10,8 @@ from scalerl.errors import InputError
 from scalerl.readers.cells import number
 from scalerl.readers.choices import Choices
 from scalerl.readers.csv_table import open_csv
-from scalerl.readers.points import listed
+from scalerl.readers.points import lines_left_out, listed
+from scalerl.readers.text_lines import text_lines
 from scalerl.readers.trainer_log import STEP_KEYS, Log, merged, step_of
 from scalerl.readers.trainers import UNKNOWN, trainer_of
 from scalerl.scaling.curve import Curve
@@ -34,8 +35,9 @@ def is_history(header: Sequence[str]) -> bool:
 
 def curve(path: Path, choices: Choices) -> Curve:
     """Read a history: one row a logged step, empty cells where a key was not logged."""
-    records = ((step_of(row), row) for _, row in open_csv(path).rows)
-    return Log(name=path.stem, file=path, rows=merged(records)).curve(choices)
+    warnings: list[str] = []
+    rows = merged((step_of(row), row) for row in _whole_rows(path, open_csv(path).rows, warnings))
+    return Log(name=path.stem, file=path, rows=rows, warnings=tuple(warnings)).curve(choices)
 
 
 def exported_curve(path: Path, choices: Choices) -> Curve:
@@ -48,12 +50,23 @@ def exported_curve(path: Path, choices: Choices) -> Curve:
     column = _column(path, columns, choices.value_column)
     run, _, key = column.partition(_BETWEEN)
 
-    def records() -> Iterator[tuple[float | None, Mapping[str, object]]]:
-        for _, row in opened.rows:
-            yield number(row[axis]), {key: row[column]}
-
+    warnings: list[str] = []
+    rows = merged((number(row[axis]), {key: row[column]}) for row in _whole_rows(path, opened.rows, warnings))
     named = replace(choices, value_column=key, task=None)
-    return Log(name=run, file=path, rows=merged(records())).curve(named)
+    return Log(name=run, file=path, rows=rows, warnings=tuple(warnings)).curve(named)
+
+
+def _whole_rows(
+    path: Path, rows: Iterator[tuple[int, Mapping[str, object]]], warnings: list[str]
+) -> Iterator[Mapping[str, object]]:
+    """Yield rows; a last one that was cut off is left out and said."""
+    try:
+        for _, row in rows:
+            yield row
+    except InputError as problem:
+        if problem.line is None or problem.line < sum(1 for _ in text_lines(path, is_forgiving=True)):
+            raise
+        warnings.extend(lines_left_out([problem.line], "is cut off", "are cut off"))
 
 
 def _column(path: Path, columns: Sequence[str], named: str | None) -> str:

@@ -38,7 +38,8 @@ def strict_records(path: Path) -> Iterator[tuple[int, Record]]:
             found = parsed(line)
             if not is_record(found):
                 cut = "" if line.endswith("\n") else "; was the file cut off?"
-                raise InputError(f"is not a JSON object{cut}", file=path, line=number)
+                expected = 'expected a line such as {"compute": 1, "value": 0.5}'
+                raise InputError(f"is not a JSON object{cut}; {expected}", file=path, line=number)
             yield number, found
 
 

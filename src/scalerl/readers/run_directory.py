@@ -72,7 +72,7 @@ def _by_task(folder: Path, warnings: list[str]) -> Tasks:
         step = finite(record.get("step"), "step", file=path, line=line)
         if step < 0:
             raise InputError(f"'step' is {step:g}; expected 0 or more", file=path, line=line)
-        tasks.setdefault(str(record.get("task", UNNAMED)), {})[step] = line, record
+        tasks.setdefault(str(record.get("task") or UNNAMED), {})[step] = line, record
     if not tasks:
         raise InputError("has no evaluations yet: evals.jsonl is missing or empty", file=folder)
     return tasks
@@ -116,18 +116,26 @@ class Evaluations:
 
     def _axes(self, warnings: list[str]) -> dict[Unit, Vector]:
         """Every axis that can carry a curve; what is wrong with the others is said."""
-        columns: dict[Unit, Vector] = {unit: self._column(_KEYS[unit]) for unit in UNITS}
+        columns: dict[Unit, Vector] = {unit: self._checked_column(_KEYS[unit]) for unit in UNITS}
         for unit, axis in columns.items():
             if (axis < 0).any():
                 line = list(self.points.values())[int(np.argmax(axis < 0))][0]
                 raise InputError(f"{_KEYS[unit]!r} is negative; expected 0 or more", file=self._file, line=line)
-            if np.isfinite(axis).any() and axis.max() > 0 and not is_rising(axis):
+            if np.isfinite(axis).any() and np.nanmax(axis) > 0 and not is_rising(axis):
                 warnings.append(f"{unit} do not rise from step to step, or are missing somewhere, and are left out")
         return {unit: axis for unit, axis in columns.items() if is_rising(axis)}
 
     @property
     def _file(self) -> Path:
         return self.folder / EVALS
+
+    def _checked_column(self, key: str) -> Vector:
+        """A column of finite numbers, NaN where there is none; anything else is an error."""
+        found: list[float] = []
+        for line, record in self.points.values():
+            cell = record.get(key)
+            found.append(math.nan if cell is None else finite(cell, key, file=self._file, line=line))
+        return np.array(found)
 
     def _column(self, key: str) -> Vector:
         found = [number(record.get(key)) for _, record in self.points.values()]
@@ -141,7 +149,7 @@ class Evaluations:
         return np.array(values)
 
     def _num_samples(self) -> Vector:
-        counts = self._column("num_prompts") * self._column("num_samples")
+        counts = self._checked_column("num_prompts") * self._checked_column("num_samples")
         return np.where((counts > 0) & np.isfinite(counts), counts, np.nan)
 
     def _check_temperatures(self) -> None:
@@ -158,6 +166,11 @@ class Evaluations:
         column = choices.compute_column
         if column is None:
             unit = self._default_unit(axes)
+            if choices.unit is not None and choices.unit not in axes and self._has(choices.unit):
+                problem = f"{_KEYS[choices.unit]!r} does not rise from step to step or is missing somewhere"
+                raise InputError(
+                    f"--unit is {choices.unit!r}, but {problem}; mend it, or leave --unit out", file=self._file
+                )
             return unit, axes[unit], unit
         unit = UNIT_COLUMNS.get(column)
         compute = self._column(column if unit is None else _KEYS[unit])
@@ -166,6 +179,10 @@ class Evaluations:
         keys = sorted({key for _, record in self.points.values() for key in record})
         what = "does not rise" if np.isfinite(compute).any() else "is not there"
         raise InputError(f"--compute-column is {column!r}, which {what}; there are {listed(keys)}", file=self._file)
+
+    def _has(self, unit: Unit) -> bool:
+        """Whether any evaluation names its compute in a unit."""
+        return any(record.get(_KEYS[unit]) is not None for _, record in self.points.values())
 
     def _default_unit(self, axes: Mapping[Unit, Vector]) -> Unit:
         """Prefer GPU-hours; time on a CPU says little, so there FLOPs come first."""

@@ -16,7 +16,12 @@ def write_atomically(content: bytes, path: str | Path) -> None:
         raise InputError(f"the folder {place.parent} does not exist; make it first", file=place)
     if place.is_dir():
         raise InputError("this is a folder; expected a file to write", file=place)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    except OSError as problem:
+        raise InputError(
+            f"cannot be written ({problem.strerror}); expected a folder of yours", file=place
+        ) from None
     beside = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -16,7 +16,7 @@ from scalerl.report.table import (
     words_column,
 )
 from scalerl.report.tables import intervals_note
-from scalerl.scaling.comparison import Comparison, Pair
+from scalerl.scaling.comparison import BAND, Comparison, Pair
 from scalerl.scaling.curve import UNIT_NAMES, Unit
 from scalerl.scaling.estimate import estimate
 from scalerl.scaling.number_text import (
@@ -42,6 +42,7 @@ def comparison_table(comparison: Comparison, unit: Unit | None = None) -> Table:
             words_column("Second", "second"),
             number_column(f"At{name}", "at"),
             number_column("First is better", "probability_better"),
+            number_column(f"Better up to {BAND:g}x", "probability_better_over_band"),
             estimate_column("Difference", "difference"),
             Column(
                 title="Compute ratio to a value",
@@ -135,6 +136,7 @@ def _pair_row(pair: Pair) -> tuple[Cell, ...]:
         words(pair.second),
         number(pair.at, compute_text),
         number(pair.probability_better, probability_text),
+        number(pair.probability_better_over_band, probability_text),
         estimated(pair.difference, difference_text),
         _ratio_cell(pair),
         _crossing_cell(pair),

@@ -249,7 +249,7 @@ def _budget_note(budget: Budget) -> str:
     more = f"{compute_text(budget.spend.compute)} more {UNIT_NAMES[budget.fit.curve.unit]}"
     return (
         f"The next step is {more}; the advice is to continue if that gains {budget.worthwhile_gain:g} with"
-        " probability 50% or more (in brackets)."
+        " probability 50% or more (in brackets). A run saturates where another tenth of its compute gains less."
     )
 
 

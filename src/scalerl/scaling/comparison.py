@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scalerl.errors import InputError
 from scalerl.scaling.curve import UNITS, Curve, Unit, Vector
@@ -23,6 +22,7 @@ Verdict: TypeAlias = Literal["differ", "equivalent", "unresolved"]
 MARGIN = 0.02
 """Ceilings closer than this count as equivalent: the paper's margin."""
 
+HAIR = 0.005  # a lead that is too small to speak of a crossing
 BAND = 2.0  # times the named compute, to which the band of the comparison reaches
 
 
@@ -233,19 +233,26 @@ def _crossing(one: Paths, other: Paths, level: float) -> Crossing:
     since = max(float(each.recipe.longest.compute[each.recipe.longest.compute > 0][0]) for each in (one, other))
     seen = one.compute >= since
     compute = one.compute[seen]
-    here = _last_changes(compute, (one.middle > other.middle)[None, seen])
-    anywhere = _last_changes(compute, (one.levels > other.levels)[:, seen])
+    here = _last_crossings(compute, (one.middle - other.middle)[None, seen])
+    anywhere = _last_crossings(compute, (one.levels - other.levels)[:, seen])
     chance = len(anywhere) / len(one.levels)
     is_found = chance >= 0.5 and len(here) > 0
     found = estimate(anywhere, level, value=float(here[0])) if is_found else None
     return Crossing(compute=found, probability=chance, since=since, until=float(compute[-1]))
 
 
-def _last_changes(compute: Vector, is_ahead: NDArray[np.bool_]) -> Vector:
-    """Compute of the last change in each row that has one."""
-    changes = is_ahead[:, 1:] != is_ahead[:, :-1]
+def _last_crossings(compute: Vector, difference: Vector) -> Vector:
+    """Compute at which the winner changes for the last time, in each row where it does.
+
+    Where the other was never ahead by more than a hair, as at the start where all curves are alike, it does not.
+    """
+    was_behind = (-np.sign(difference[:, -1:]) * difference).max(axis=1) > HAIR
+    rows = difference[was_behind]
+    changes = (rows[:, 1:] > 0) != (rows[:, :-1] > 0)
     last = changes.shape[1] - 1 - np.argmax(changes[:, ::-1], axis=1)
-    return np.sqrt(compute[last] * compute[last + 1])[changes.any(axis=1)]
+    before, after = (np.take_along_axis(rows, at[:, None], axis=1)[:, 0] for at in (last, last + 1))
+    part = before / np.where(before == after, 1.0, before - after)
+    return compute[last] * (compute[last + 1] / compute[last]) ** np.clip(part, 0.0, 1.0)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

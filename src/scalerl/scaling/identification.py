@@ -95,16 +95,16 @@ def _cure(fitted: Curve, draws: Draws, needed: float | None) -> str:
     if needed is not None:
         where = f"{compute_text(needed)} {UNIT_NAMES[fitted.unit]}"
         return f"; evaluations like these up to about {where} should pin it down"
-    if _wander(draws) > LARGEST_CURABLE_WANDER:
+    if _wander(draws, 0.25) > LARGEST_CURABLE_WANDER:
         return (
             f"; the run strays by about {_wander(draws):.2g} from any law: more seeds would tell, not more compute"
         )
     return f"; more samples an evaluation would tell, not more compute up to {MULTIPLES[-1]:g} times the last"
 
 
-def _wander(draws: Draws) -> float:
-    """Typical distance of the run from its law."""
-    return 0.0 if draws.strays is None else float(np.median(draws.strays.size))
+def _wander(draws: Draws, quantile: float = 0.5) -> float:
+    """Distance of the run from its law, as a quantile of what it may be."""
+    return 0.0 if draws.strays is None else float(np.quantile(draws.strays.size, quantile))
 
 
 def _is_narrow(draws: Vector) -> bool:
@@ -134,7 +134,7 @@ def _needed_compute(fitted: Curve, draws: Draws, ceiling: Estimate) -> float | N
 
     The error that the points so far should leave, by the same reckoning, is held against the one they do leave.
     """
-    if _wander(draws) > LARGEST_CURABLE_WANDER:
+    if _wander(draws, 0.25) > LARGEST_CURABLE_WANDER:
         return None
     few, last = fitted.pooled(MOST_POINTS), fitted.last_compute
     spacing = max(last - float(np.median(few.compute)), 1e-9 * last) / max(len(few) // 2, 1)
