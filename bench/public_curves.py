@@ -3,9 +3,9 @@
     python bench/public_curves.py FOLDER [--markdown OUT.md]
 
 FOLDER holds CSV curves and a MANIFEST.csv with the columns file, source_repo, class, notes and duplicate_of. Each
-method predicts the mean of the last fifth of the hidden points. Whatever is learnt from curves comes from other
-repositories than the one that is scored: the spread of rules of thumb, and, in the row `scalerl`, the two priors
-(wander, headroom) that did best there; `as shipped` is the default, chosen on all of them.
+method predicts the mean of the last fifth of the hidden points. From other repositories than the one that is scored
+come the spread of the rules of thumb and, in the row `scalerl`, the two priors (wander, headroom) that did best
+there; `as shipped` is the default. Everything else about the method was chosen with all of these curves in view.
 """
 
 import argparse
