@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scalerl.errors import InputError
@@ -27,9 +27,6 @@ likely = st.integers(0, 5) | st.floats(0, 1) | json_cells
 records = st.lists(st.dictionaries(st.sampled_from(KEYS), likely, max_size=8), max_size=8)
 cells = st.sampled_from(["0", "1", "2", "0.5", "nan", "", "x", "-1", "1e999", '"', "#"])
 csv_rows = st.lists(st.lists(cells | st.sampled_from(KEYS), min_size=1, max_size=4), max_size=8)
-fuzz = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
 options = st.fixed_dictionaries(
     {},
     optional={
@@ -56,19 +53,16 @@ def reads(contents: bytes, name: str, choices: dict) -> None:
                 assert str(error)
 
 
-@fuzz
 @given(st.binary(max_size=300), st.sampled_from(NAMES), options)
 def test_bytes(contents, name, choices):
     reads(contents, name, choices)
 
 
-@fuzz
 @given(st.text(max_size=200), st.sampled_from(NAMES), options)
 def test_text(contents, name, choices):
     reads(contents.encode(errors="surrogatepass"), name, choices)
 
 
-@fuzz
 @given(records, st.sampled_from(NAMES), options, st.integers(0, 9), st.booleans())
 def test_json_lines(found, name, choices, num_cut, is_wrapped):
     lines = [{"step": index, "data": record} if is_wrapped else record for index, record in enumerate(found)]
@@ -76,13 +70,11 @@ def test_json_lines(found, name, choices, num_cut, is_wrapped):
     reads(text[: len(text) - num_cut].encode(), name, choices)
 
 
-@fuzz
 @given(json_cells | st.fixed_dictionaries({"log_history": records}), st.sampled_from(NAMES), options)
 def test_whole_json(found, name, choices):
     reads(json.dumps(found, indent=1).encode(), name, choices)
 
 
-@fuzz
 @given(csv_rows, st.sampled_from(NAMES), options, st.booleans())
 def test_csv(rows, name, choices, has_unit):
     text = "\n".join(",".join(row) for row in rows)
@@ -90,14 +82,12 @@ def test_csv(rows, name, choices, has_unit):
     reads((head + text).encode(), name, choices)
 
 
-@fuzz
 @given(st.lists(st.dictionaries(st.sampled_from(KEYS), cells, max_size=5), max_size=8), options)
 def test_console_lines(steps, choices):
     lines = (f"step:{n} - " + " - ".join(f"{k}:{v}" for k, v in step.items()) for n, step in enumerate(steps))
     reads("\n".join(lines).encode(), "a.log", choices)
 
 
-@fuzz
 @given(st.lists(st.binary(max_size=40), max_size=6), options)
 def test_event_frames(payloads, choices):
     frames = [struct.pack("<QI", len(payload), 0) + payload + bytes(4) for payload in payloads]
