@@ -1,0 +1,1 @@
+"""A Hugging Face causal language model, held once and shared by engine and trainer."""

@@ -1,0 +1,98 @@
+"""From a folder to a policy, with every reason why a model cannot serve said before a run begins."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from scalerl.errors import InputError
+from scalerl.model.attention import NAME
+from scalerl.model.policy import Policy
+from scalerl.recipe.sections import Model
+
+DEMO = "demo"
+
+
+def device_of(name: str) -> torch.device:
+    """The device that a recipe names."""
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError("runtime.device is 'cuda'; there is no GPU here, expected 'cpu' or 'auto'")
+    is_gpu = name == "cuda" or (name == "auto" and torch.cuda.is_available())
+    return torch.device("cuda" if is_gpu else "cpu")
+
+
+def dtype_of(name: str, device: torch.device) -> torch.dtype:
+    """The precision of the body that a recipe names."""
+    if name == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    return torch.bfloat16 if name == "bfloat16" else torch.float32
+
+
+def folder_of(path: str) -> Path:
+    """The folder or file that `model.path` names."""
+    if not path:
+        raise InputError("model.path is not set; name a Hugging Face folder, a .gguf file, or 'demo'")
+    place = Path(str(files("scalerl").joinpath("demo"))) if path == DEMO else Path(path)
+    if not place.exists():
+        raise InputError(f"model.path is {path!r}; there is no such folder or file")
+    if place.is_dir() and not (place / "config.json").is_file():
+        raise InputError(f"model.path is {path!r}; that folder has no config.json, expected a Hugging Face model")
+    if place.is_file() and place.suffix != ".gguf":
+        raise InputError(f"model.path is {path!r}; expected a Hugging Face folder or a .gguf file")
+    return place
+
+
+def load_policy(section: Model, device: torch.device) -> Policy:
+    """The model of a recipe on its device, checked to be one that engine and trainer can share."""
+    place = folder_of(section.path)
+    module = _module(place, dtype_of(section.dtype, device)).to(device)  # pyright: ignore[reportArgumentType]
+    _refuse_unknown_attention(module, section.path)
+    policy = Policy(module, is_fp32_head=section.fp32_head, chunk_tokens=section.chunk_tokens)
+    _refuse_unknown_head(policy, section.path)
+    return policy
+
+
+def load_tokenizer(path: str) -> PreTrainedTokenizerBase:
+    """The tokenizer that lies beside the model."""
+    place = folder_of(path)
+    try:
+        return AutoTokenizer.from_pretrained(**_source(place))
+    except (OSError, ValueError, json.JSONDecodeError) as problem:
+        raise InputError(f"model.path is {path!r}; its tokenizer cannot be read: {problem}") from problem
+
+
+def _module(place: Path, dtype: torch.dtype) -> PreTrainedModel:
+    try:
+        return AutoModelForCausalLM.from_pretrained(**_source(place), dtype=dtype, attn_implementation=NAME)
+    except (OSError, ValueError, ImportError, json.JSONDecodeError) as problem:
+        raise InputError(f"model.path is {str(place)!r}; it cannot be read as a causal LM: {problem}") from problem
+
+
+def _source(place: Path) -> dict[str, Any]:
+    if place.is_file():
+        return {"pretrained_model_name_or_path": str(place.parent), "gguf_file": place.name}
+    return {"pretrained_model_name_or_path": str(place)}
+
+
+def _refuse_unknown_attention(module: PreTrainedModel, path: str) -> None:
+    kinds: set[str] = set(getattr(module.config, "layer_types", None) or ["full_attention"])
+    if kinds != {"full_attention"}:
+        raise InputError(f"model.path is {path!r}; its layers are {sorted(kinds)}, expected full attention throughout")
+    dropout = {name: value for name, value in module.config.to_dict().items() if "dropout" in name and value}
+    if dropout:
+        raise InputError(f"model.path is {path!r}; it has dropout ({dropout}), expected none: it would enter every ratio")
+
+
+@torch.no_grad()
+def _refuse_unknown_head(policy: Policy, path: str) -> None:
+    """A head may be scaled, capped or biased: compare ours with the model's own on a few tokens."""
+    tokens = torch.arange(4, device=policy.device)[None] % policy.module.config.vocab_size
+    own = policy.module(input_ids=tokens, use_cache=False).logits[0].float()
+    ours = policy.logits(policy.hidden(tokens)[0])
+    if not torch.allclose(ours, own, rtol=0.05, atol=0.05 * float(own.abs().max())):
+        raise InputError(f"model.path is {path!r}; its logits are more than one matrix product, which is not supported")

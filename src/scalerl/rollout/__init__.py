@@ -1,0 +1,1 @@
+"""From prompts to groups of rollouts under weights that change mid-sentence."""

@@ -1,0 +1,116 @@
+"""Keys and values of the sequences in flight, one fixed slot each, and attention over them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scalerl.model.attention import causal
+from scalerl.model.policy import Policy
+
+LENGTH_STEP = 16
+"""Attention on a CPU looks at whole multiples of this. Masked entries add exact zeros, so the step changes no bit."""
+
+
+class Cache:
+    """Keys and values by layer, seen as slot, position, head, width on every device.
+
+    In memory heads come before positions on a CPU, where one product a head is fastest, and after them on a GPU,
+    where the flash kernel wants the positions of a slot in one strip.
+    """
+
+    def __init__(self, policy: Policy, *, slots: int, length: int) -> None:
+        config = policy.module.config
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self.num_slots, self.length = slots, length
+        shape = (config.num_hidden_layers, slots, length, heads, width)
+        self.keys = _zeros(shape, policy)
+        self.values = _zeros(shape, policy)
+
+    def write(self, layer: int, where: tuple[Tensor, ...], key: Tensor, value: Tensor) -> None:
+        """Put keys and values into slots and positions."""
+        self.keys[layer].index_put_(where, key)
+        self.values[layer].index_put_(where, value)
+
+
+def _zeros(shape: tuple[int, ...], policy: Policy) -> Tensor:
+    """Zeros, not garbage: what a mask hides is multiplied by zero, and zero times NaN is NaN."""
+    layers, slots, length, heads, width = shape
+    if policy.device.type == "cpu":
+        return torch.zeros(layers, slots, heads, length, width, dtype=policy.dtype).transpose(2, 3)
+    return torch.zeros(shape, dtype=policy.dtype, device=policy.device)
+
+
+class Prefill:
+    """Attention over prompts that also fills their slots; each prompt may fill several."""
+
+    def __init__(self, cache: Cache, prompts_of_slots: Tensor, slots: Tensor) -> None:
+        self._cache, self._prompts, self._slots = cache, prompts_of_slots, slots
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        """Keep the prompts' keys and values in every slot that continues them."""
+        time = key.shape[2]
+        self._cache.keys[layer][self._slots, :time] = key.transpose(1, 2)[self._prompts]
+        self._cache.values[layer][self._slots, :time] = value.transpose(1, 2)[self._prompts]
+        return causal(query, key, value, scale)
+
+
+class CpuDecode:
+    """Attention of one new token a slot, as two batched products."""
+
+    def __init__(self, cache: Cache, positions: Tensor) -> None:
+        longest = int(positions.max()) + 1
+        self._reach = min(-(-longest // LENGTH_STEP) * LENGTH_STEP, cache.length)
+        self._cache, self._positions = cache, positions
+        self._rows = torch.arange(cache.num_slots)
+        is_hidden = torch.arange(self._reach) > positions[:, None]
+        self._bias = torch.zeros(is_hidden.shape, dtype=cache.keys.dtype).masked_fill_(is_hidden, float("-inf"))
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        """Keep the new token and attend over its slot."""
+        cache = self._cache
+        cache.write(layer, (self._rows, self._positions), key[:, :, 0], value[:, :, 0])
+        keys, values = (kept[layer, :, : self._reach].transpose(1, 2).flatten(0, 1) for kept in (cache.keys, cache.values))
+        slots, heads, _, width = query.shape
+        groups = heads * slots // len(keys)  # query heads that share one key head
+        bias = self._bias[:, None, None].expand(slots, len(keys) // slots, groups, -1).flatten(0, 1)
+        scores = torch.baddbmm(bias, query.reshape(len(keys), groups, width), keys.transpose(1, 2), alpha=scale)
+        return torch.bmm(scores.softmax(-1), values).view(slots, 1, heads, width)
+
+
+class CudaDecode:
+    """Attention of one new token a slot by torch's flash kernel, which reads each slot up to its own length.
+
+    All tensors stay in place, so that the step can be captured as a graph.
+    """
+
+    def __init__(self, cache: Cache, positions: Tensor) -> None:
+        self._cache, self._positions = cache, positions
+        slots, device = cache.num_slots, positions.device
+        self._rows = torch.arange(slots, device=device)
+        self._queries_end = torch.arange(slots + 1, dtype=torch.int32, device=device)
+        self._slots_end = self._queries_end * cache.length
+        self._used = torch.zeros(slots, dtype=torch.int32, device=device)
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
+        """Keep the new token and attend over its slot."""
+        cache = self._cache
+        if layer == 0:
+            self._used.copy_(self._positions + 1)
+        cache.write(layer, (self._rows, self._positions), key[:, :, 0], value[:, :, 0])
+        found = torch.ops.aten._flash_attention_forward(
+            query[:, :, 0],
+            cache.keys[layer].flatten(0, 1),
+            cache.values[layer].flatten(0, 1),
+            self._queries_end,
+            self._slots_end,
+            1,
+            cache.length,
+            0.0,
+            False,
+            False,
+            scale=scale,
+            seqused_k=self._used,
+        )
+        return found[0][:, None]

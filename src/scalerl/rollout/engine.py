@@ -1,0 +1,222 @@
+"""Continuous batching over fixed slots: sequences come and go, weights may change under those in flight."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from scalerl.model.policy import Policy
+from scalerl.records import Rollout
+from scalerl.rollout.cache import Cache, CpuDecode, CudaDecode, Prefill
+from scalerl.rollout.limits import Limits
+from scalerl.rollout.sampling import sample
+from scalerl.rollout.slots import Slots
+
+GPU_STRIDE = 8
+"""Decode steps on a GPU between two looks at what is done: a look waits for the device."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """One answer to be sampled; everything random about it follows from its seed."""
+
+    key: tuple[int, int]
+    """Whose it is: the admission of its group and its place there."""
+    prompt: NDArray[np.int32]
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """A request and what was sampled for it."""
+
+    request: Request
+    rollout: Rollout
+
+
+class Engine:
+    """Samples requests in fixed slots under the policy's weights of the moment.
+
+    Each token is stamped with its log-probability and the version that sampled it. New weights are taken up between
+    two decode steps; keys and values that older weights wrote stay. On a CPU an answer under fixed weights is the
+    same bit for bit whatever runs beside it: prompts are prefilled one by one and the number of slots never changes.
+    """
+
+    def __init__(
+        self, policy: Policy, limits: Limits, *, slots: int, longest_prompt: int, temperature: float, use_graphs: bool
+    ) -> None:
+        self._policy, self._temperature = policy, temperature
+        self._is_gpu = policy.device.type == "cuda"
+        self._cache = Cache(policy, slots=slots, length=longest_prompt + limits.most_tokens)
+        self._slots = Slots(slots, limits, policy.device)
+        self._requests: list[Request | None] = [None] * slots
+        self._waiting: deque[Request] = deque()
+        self._version = torch.zeros((), dtype=torch.int32, device=policy.device)
+        self._use_graphs = use_graphs and self._is_gpu
+        self._replay: Callable[[], None] | None = None
+        self.num_prefilled = 0
+        """Prompt tokens that have passed through the model so far."""
+        self.num_sampled = 0
+        """Tokens of finished answers so far."""
+
+    @property
+    def version(self) -> int:
+        """The policy version that tokens are stamped with."""
+        return int(self._version)
+
+    @property
+    def num_free(self) -> int:
+        """Slots that no request, running or waiting, will take."""
+        return self._requests.count(None) - len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs or waits."""
+        return not self._waiting and all(one is None for one in self._requests)
+
+    def take_up(self, version: int) -> None:
+        """Stamp what is sampled from now on with a new version: the weights have just been written."""
+        self._version.fill_(version)
+
+    def submit(self, requests: Sequence[Request]) -> None:
+        """Queue requests; they start in this order as slots come free."""
+        self._waiting.extend(requests)
+
+    @torch.inference_mode()
+    def step(self) -> list[Finished]:
+        """Start what can start, decode a little, and hand over what is done, in the order of slots."""
+        self._start()
+        for _ in range(GPU_STRIDE if self._is_gpu else 1):
+            self._decode()
+        return self._harvest()
+
+    def _start(self) -> None:
+        free = [slot for slot, one in enumerate(self._requests) if one is None]
+        started = list(zip(free, self._waiting, strict=False))
+        for slot, request in started:
+            self._requests[slot] = self._waiting.popleft()
+            self._slots.begin(slot, request.prompt, request.seed)
+        by_prompt: dict[bytes, list[int]] = {}
+        for slot, request in started:
+            by_prompt.setdefault(request.prompt.tobytes(), []).append(slot)
+        texts = [np.frombuffer(one, dtype=np.int32)[:-1] for one in by_prompt]
+        self._prefill(texts, list(by_prompt.values()))
+
+    def _prefill(self, texts: Sequence[NDArray[np.int32]], slots: Sequence[list[int]]) -> None:
+        """Fill slots with what precedes their last token; together on a GPU, one by one on a CPU."""
+        lots = [list(range(len(texts)))] if self._is_gpu and texts else [[one] for one in range(len(texts))]
+        for lot in lots:
+            longest = max(len(texts[one]) for one in lot)
+            self.num_prefilled += sum(len(texts[one]) for one in lot)
+            if not longest:
+                continue
+            tokens = np.zeros((len(lot), longest), dtype=np.int64)
+            for row, one in enumerate(lot):
+                tokens[row, : len(texts[one])] = texts[one]
+            rows = [row for row, one in enumerate(lot) for _ in slots[one]]
+            where = [slot for one in lot for slot in slots[one]]
+            device = self._policy.device
+            cached = Prefill(self._cache, torch.tensor(rows, device=device), torch.tensor(where, device=device))
+            self._policy.hidden(torch.from_numpy(tokens).to(device), cached=cached)
+
+    def _decode(self) -> None:
+        if not self._use_graphs:
+            attend = CudaDecode if self._is_gpu else CpuDecode
+            self._sample_one(attend(self._cache, self._slots.position))
+            return
+        if self._replay is None:
+            self._replay = self._captured()
+        self._replay()
+
+    def _sample_one(self, cached: CpuDecode | CudaDecode) -> None:
+        """Feed each slot's last token and sample the next."""
+        slots = self._slots
+        hidden = self._policy.hidden(slots.token[:, None], slots.position[:, None], cached)
+        logits = self._policy.logits(hidden[:, 0]).div_(self._temperature)
+        slots.advance(*sample(logits, slots.chance()), self._version)
+
+    def _captured(self) -> Callable[[], None]:
+        """One decode step as a CUDA graph; warmed up on idle slots, which nothing is written into."""
+        was_active = self._slots.is_active.clone()
+        self._slots.is_active.zero_()
+        cached = CudaDecode(self._cache, self._slots.position)
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self._sample_one(cached)
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._sample_one(cached)
+        self._slots.is_active.copy_(was_active)
+        return graph.replay
+
+    def _harvest(self) -> list[Finished]:
+        active = self._slots.is_active.cpu().numpy()
+        found: list[Finished] = []
+        for slot, request in enumerate(self._requests):
+            if request is not None and not active[slot]:
+                rollout = self._slots.rollout(slot)
+                self.num_sampled += len(rollout.tokens)
+                found.append(Finished(request=request, rollout=rollout))
+                self._requests[slot] = None
+        return found
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, object]]:
+        """Everything in flight: tensors, and what JSON can hold. Only a CPU keeps keys and values (bit for bit)."""
+        tensors = {name: getattr(self._slots, name).cpu() for name in Slots.FIELDS}
+        if not self._is_gpu:
+            reach = int(self._slots.position.max()) + 1
+            tensors["keys"] = self._cache.keys[:, :, :reach].contiguous()
+            tensors["values"] = self._cache.values[:, :, :reach].contiguous()
+        facts: dict[str, object] = {
+            "requests": [None if one is None else _record(one) for one in self._requests],
+            "waiting": [_record(one) for one in self._waiting],
+            "version": self.version,
+            "num_prefilled": self.num_prefilled,
+            "num_sampled": self.num_sampled,
+        }
+        return tensors, facts
+
+    @torch.inference_mode()
+    def restore(self, tensors: dict[str, Tensor], facts: dict[str, object]) -> None:
+        """Go on where a state was taken; keys and values that are not there are computed anew."""
+        for name in Slots.FIELDS:
+            getattr(self._slots, name).copy_(tensors[name])
+        self._requests = [None if one is None else _request(one) for one in facts["requests"]]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportAttributeAccessIssue]
+        self._waiting = deque(_request(one) for one in facts["waiting"])  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportAttributeAccessIssue]
+        self.take_up(int(facts["version"]))  # pyright: ignore[reportArgumentType]
+        if "keys" in tensors:
+            reach = tensors["keys"].shape[2]
+            self._cache.keys[:, :, :reach] = tensors["keys"]
+            self._cache.values[:, :, :reach] = tensors["values"]
+        else:
+            self._refill()
+        self.num_prefilled = int(facts["num_prefilled"])  # pyright: ignore[reportArgumentType]
+        self.num_sampled = int(facts["num_sampled"])  # pyright: ignore[reportArgumentType]
+
+    def _refill(self) -> None:
+        running = [(slot, one) for slot, one in enumerate(self._requests) if one is not None]
+        for slot, request in running:
+            said = self._slots.tokens[slot, : int(self._slots.count[slot])].cpu().numpy()
+            self._prefill([np.concatenate([request.prompt, said])[:-1]], [[slot]])
+
+
+def _record(request: Request) -> dict[str, object]:
+    return {"key": list(request.key), "prompt": request.prompt.tolist(), "seed": request.seed}
+
+
+def _request(record: dict[str, object]) -> Request:
+    admission, place = record["key"]  # pyright: ignore[reportGeneralTypeIssues]
+    return Request(
+        key=(int(admission), int(place)),
+        prompt=np.array(record["prompt"], dtype=np.int32),
+        seed=int(record["seed"]),  # pyright: ignore[reportArgumentType]
+    )

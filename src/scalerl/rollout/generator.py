@@ -1,0 +1,110 @@
+"""From prompts to whole groups: asks the engine for each sample and puts the answers together again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from scalerl.records import Group, Prompt, Rollout
+from scalerl.rollout.encoding import Encoder
+from scalerl.rollout.engine import Engine, Request
+
+
+class SeedOf(Protocol):
+    """The seed of one sample of one admission of a prompt."""
+
+    def __call__(self, prompt: Prompt, admission: int, sample: int) -> int:
+        """A number that nothing but its arguments decides."""
+        ...
+
+
+@dataclass(kw_only=True, slots=True)
+class _Open:
+    prompt: Prompt
+    tokens: NDArray[np.int32]
+    version: int
+    rollouts: dict[int, Rollout]
+
+
+class Generator:
+    """Samples `samples` answers to each prompt it is asked; a group is handed over when its last one is done."""
+
+    def __init__(self, engine: Engine, encoder: Encoder, *, samples: int, seed_of: SeedOf) -> None:
+        self.engine, self._encoder = engine, encoder
+        self._samples, self._seed_of = samples, seed_of
+        self._open: dict[int, _Open] = {}
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a slot would stand idle if nothing more were asked."""
+        return self.engine.num_free > 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being answered."""
+        return not self._open
+
+    def ask(self, prompt: Prompt, admission: int) -> None:
+        """Begin a group; it may start at once or wait for slots."""
+        tokens = self._encoder.prompt(prompt)
+        self._open[admission] = _Open(prompt=prompt, tokens=tokens, version=self.engine.version, rollouts={})
+        self.engine.submit(
+            [
+                Request(key=(admission, place), prompt=tokens, seed=self._seed_of(prompt, admission, place))
+                for place in range(self._samples)
+            ]
+        )
+
+    def advance(self) -> list[Group]:
+        """Decode a little; the groups that are whole now, in order of admission, not judged yet."""
+        whole: list[int] = []
+        for done in self.engine.step():
+            admission, place = done.request.key
+            rollouts = self._open[admission].rollouts
+            rollouts[place] = replace(done.rollout, text=self._encoder.text(done.rollout.tokens))
+            if len(rollouts) == self._samples:
+                whole.append(admission)
+        return [self._closed(admission) for admission in sorted(whole)]
+
+    def _closed(self, admission: int) -> Group:
+        one = self._open.pop(admission)
+        return Group(
+            prompt=one.prompt,
+            prompt_tokens=one.tokens,
+            rollouts=tuple(one.rollouts[place] for place in range(self._samples)),
+            admission=admission,
+            admitted_version=one.version,
+        )
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any], list[tuple[int, Group]]]:
+        """The engine's state, and the groups whose first answers are done, with the places they belong to."""
+        tensors, facts = self.engine.state()
+        begun = [self._partial(admission, one) for admission, one in self._open.items()]
+        places = {str(admission): list(one.rollouts) for admission, one in self._open.items()}
+        return tensors, {"engine": facts, "places": places}, begun
+
+    def _partial(self, admission: int, one: _Open) -> tuple[int, Group]:
+        return admission, Group(
+            prompt=one.prompt,
+            prompt_tokens=one.tokens,
+            rollouts=tuple(one.rollouts.values()),
+            admission=admission,
+            admitted_version=one.version,
+        )
+
+    def restore(self, tensors: dict[str, Tensor], facts: dict[str, Any], begun: list[Group]) -> None:
+        """Go on where a state was taken."""
+        self.engine.restore(tensors, facts["engine"])
+        self._open = {}
+        for group in begun:
+            places: list[int] = facts["places"][str(group.admission)]
+            self._open[group.admission] = _Open(
+                prompt=group.prompt,
+                tokens=group.prompt_tokens,
+                version=group.admitted_version,
+                rollouts=dict(zip(places, group.rollouts, strict=True)),
+            )
