@@ -33,8 +33,16 @@ def attention(
 ) -> tuple[Tensor, None]:
     """Causal attention over right-padded rows, or over kept keys where `cached` is handed to the model's forward."""
     if cached is not None:
-        return cached.attend(int(module.layer_idx), query, key, value, scaling), None  # pyright: ignore[reportArgumentType]
+        return _attend(cached, module, query, key, value, scaling), None
     return causal(query, key, value, scaling), None
+
+
+@torch.compiler.disable
+def _attend(
+    cached: Cached, module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, scale: float
+) -> Tensor:
+    """Stays out of compiled layers: it knows which layer it is in, and would make each of them another."""
+    return cached.attend(int(module.layer_idx), query, key, value, scale)  # pyright: ignore[reportArgumentType]
 
 
 def causal(query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:

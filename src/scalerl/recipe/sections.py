@@ -105,6 +105,7 @@ class Engine:
 
     slots: int = knob(0, "Sequences decoded at once; 0 takes what memory allows, at most one batch.", at_least=0)
     graphs: Graphs = knob("auto", "CUDA graphs of the decode step: `auto` takes them on a GPU for dense models.")
+    compile: bool = knob(False, "Fuse the decoder layers of the graph: half a minute at the start, faster after.")
     memory_share: float = knob(0.5, "Share of free memory that keys and values may take.", above=0, below=1)
 
 

@@ -24,22 +24,19 @@ class Cache:
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         self.num_slots, self.length = slots, length
-        shape = (config.num_hidden_layers, slots, length, heads, width)
-        self.keys = _zeros(shape, policy)
-        self.values = _zeros(shape, policy)
+        self.keys = [self._zeros(policy, heads, width) for _ in range(config.num_hidden_layers)]
+        self.values = [self._zeros(policy, heads, width) for _ in range(config.num_hidden_layers)]
 
     def write(self, layer: int, where: tuple[Tensor, ...], key: Tensor, value: Tensor) -> None:
         """Put keys and values into slots and positions."""
         self.keys[layer].index_put_(where, key)
         self.values[layer].index_put_(where, value)
 
-
-def _zeros(shape: tuple[int, ...], policy: Policy) -> Tensor:
-    """Zeros, not garbage: what a mask hides is multiplied by zero, and zero times NaN is NaN."""
-    layers, slots, length, heads, width = shape
-    if policy.device.type == "cpu":
-        return torch.zeros(layers, slots, heads, length, width, dtype=policy.dtype).transpose(2, 3)
-    return torch.zeros(shape, dtype=policy.dtype, device=policy.device)
+    def _zeros(self, policy: Policy, heads: int, width: int) -> Tensor:
+        """Zeros, not garbage: what a mask hides is multiplied by zero, and zero times NaN is NaN."""
+        if policy.device.type == "cpu":
+            return torch.zeros(self.num_slots, heads, self.length, width, dtype=policy.dtype).transpose(1, 2)
+        return torch.zeros(self.num_slots, self.length, heads, width, dtype=policy.dtype, device=policy.device)
 
 
 class Prefill:
@@ -65,13 +62,13 @@ class CpuDecode:
         self._cache, self._positions = cache, positions
         self._rows = torch.arange(cache.num_slots)
         is_hidden = torch.arange(self._reach) > positions[:, None]
-        self._bias = torch.zeros(is_hidden.shape, dtype=cache.keys.dtype).masked_fill_(is_hidden, float("-inf"))
+        self._bias = torch.zeros(is_hidden.shape, dtype=cache.keys[0].dtype).masked_fill_(is_hidden, float("-inf"))
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         """Keep the new token and attend over its slot."""
         cache = self._cache
         cache.write(layer, (self._rows, self._positions), key[:, :, 0], value[:, :, 0])
-        keys, values = (kept[layer, :, : self._reach].transpose(1, 2).flatten(0, 1) for kept in (cache.keys, cache.values))
+        keys, values = (kept[layer][:, : self._reach].transpose(1, 2).flatten(0, 1) for kept in (cache.keys, cache.values))
         slots, heads, _, width = query.shape
         groups = heads * slots // len(keys)  # query heads that share one key head
         bias = self._bias[:, None, None].expand(slots, len(keys) // slots, groups, -1).flatten(0, 1)
@@ -89,28 +86,31 @@ class CudaDecode:
         self._cache, self._positions = cache, positions
         slots, device = cache.num_slots, positions.device
         self._rows = torch.arange(slots, device=device)
-        self._queries_end = torch.arange(slots + 1, dtype=torch.int32, device=device)
-        self._slots_end = self._queries_end * cache.length
-        self._used = torch.zeros(slots, dtype=torch.int32, device=device)
+        self._slot_ends = torch.arange(slots + 1, dtype=torch.int32, device=device)
+        self._key_ends = self._slot_ends * cache.length
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
-        """Keep the new token and attend over its slot."""
+        """Keep the new token and attend over its slot.
+
+        Query heads that share a key head go in as queries of one sequence, so that its keys are read once.
+        """
         cache = self._cache
-        if layer == 0:
-            self._used.copy_(self._positions + 1)
         cache.write(layer, (self._rows, self._positions), key[:, :, 0], value[:, :, 0])
+        slots, heads, _, width = query.shape
+        shared = heads // key.shape[1]
+        queries = query.view(slots, key.shape[1], shared, width).transpose(1, 2).flatten(0, 1)
         found = torch.ops.aten._flash_attention_forward(
-            query[:, :, 0],
+            queries,
             cache.keys[layer].flatten(0, 1),
             cache.values[layer].flatten(0, 1),
-            self._queries_end,
-            self._slots_end,
-            1,
+            self._slot_ends * shared,
+            self._key_ends,
+            shared,
             cache.length,
             0.0,
             False,
             False,
             scale=scale,
-            seqused_k=self._used,
-        )
-        return found[0][:, None]
+            seqused_k=(self._positions + 1).to(torch.int32),
+        )[0]
+        return found.view(slots, shared, key.shape[1], width).transpose(1, 2).reshape(slots, 1, heads, width)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from scalerl.model.compiling import compiled_layers
 from scalerl.model.policy import Policy
 from scalerl.records import Rollout
 from scalerl.rollout.cache import Cache, CpuDecode, CudaDecode, Prefill
@@ -49,7 +52,15 @@ class Engine:
     """
 
     def __init__(
-        self, policy: Policy, limits: Limits, *, slots: int, longest_prompt: int, temperature: float, use_graphs: bool
+        self,
+        policy: Policy,
+        limits: Limits,
+        *,
+        slots: int,
+        longest_prompt: int,
+        temperature: float,
+        use_graphs: bool = False,
+        is_compiled: bool = False,
     ) -> None:
         self._policy, self._temperature = policy, temperature
         self._is_gpu = policy.device.type == "cuda"
@@ -58,8 +69,9 @@ class Engine:
         self._requests: list[Request | None] = [None] * slots
         self._waiting: deque[Request] = deque()
         self._version = torch.zeros((), dtype=torch.int32, device=policy.device)
-        self._use_graphs = use_graphs and self._is_gpu
-        self._replay: Callable[[], None] | None = None
+        self._decode_step = self._uncaptured()
+        self._is_captured = not (use_graphs and self._is_gpu)
+        self._is_compiled = is_compiled
         self.num_prefilled = 0
         """Prompt tokens that have passed through the model so far."""
         self.num_sampled = 0
@@ -69,6 +81,11 @@ class Engine:
     def version(self) -> int:
         """The policy version that tokens are stamped with."""
         return int(self._version)
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens read and written so far."""
+        return self.num_prefilled + self.num_sampled
 
     @property
     def num_free(self) -> int:
@@ -99,9 +116,11 @@ class Engine:
     def _start(self) -> None:
         free = [slot for slot, one in enumerate(self._requests) if one is None]
         started = list(zip(free, self._waiting, strict=False))
-        for slot, request in started:
+        for slot, _ in started:
             self._requests[slot] = self._waiting.popleft()
-            self._slots.begin(slot, request.prompt, request.seed)
+        self._slots.begin(
+            [slot for slot, _ in started], [one.prompt for _, one in started], [one.seed for _, one in started]
+        )
         by_prompt: dict[bytes, list[int]] = {}
         for slot, request in started:
             by_prompt.setdefault(request.prompt.tobytes(), []).append(slot)
@@ -126,13 +145,16 @@ class Engine:
             self._policy.hidden(torch.from_numpy(tokens).to(device), cached=cached)
 
     def _decode(self) -> None:
-        if not self._use_graphs:
-            attend = CudaDecode if self._is_gpu else CpuDecode
-            self._sample_one(attend(self._cache, self._slots.position))
-            return
-        if self._replay is None:
-            self._replay = self._captured()
-        self._replay()
+        if not self._is_captured:
+            self._decode_step = self._captured()
+            self._is_captured = True
+        self._decode_step()
+
+    def _uncaptured(self) -> Callable[[], None]:
+        """One decode step as it is written."""
+        if self._is_gpu:
+            return partial(self._sample_one, CudaDecode(self._cache, self._slots.position))
+        return lambda: self._sample_one(CpuDecode(self._cache, self._slots.position))
 
     def _sample_one(self, cached: CpuDecode | CudaDecode) -> None:
         """Feed each slot's last token and sample the next."""
@@ -143,30 +165,31 @@ class Engine:
 
     def _captured(self) -> Callable[[], None]:
         """One decode step as a CUDA graph; warmed up on idle slots, which nothing is written into."""
+        step = self._decode_step
         was_active = self._slots.is_active.clone()
         self._slots.is_active.zero_()
-        cached = CudaDecode(self._cache, self._slots.position)
-        stream = torch.cuda.Stream()
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
         stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                self._sample_one(cached)
-        torch.cuda.current_stream().wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._sample_one(cached)
+        with compiled_layers(self._policy) if self._is_compiled else nullcontext():
+            with torch.cuda.stream(stream):
+                for _ in range(3):
+                    step()
+            torch.cuda.current_stream().wait_stream(stream)
+            with torch.cuda.graph(graph):
+                step()
         self._slots.is_active.copy_(was_active)
+        self._graph_reads = step  # the graph goes on reading tensors that only this holds
         return graph.replay
 
     def _harvest(self) -> list[Finished]:
         active = self._slots.is_active.cpu().numpy()
+        done = [slot for slot, one in enumerate(self._requests) if one is not None and not active[slot]]
         found: list[Finished] = []
-        for slot, request in enumerate(self._requests):
-            if request is not None and not active[slot]:
-                rollout = self._slots.rollout(slot)
-                self.num_sampled += len(rollout.tokens)
-                found.append(Finished(request=request, rollout=rollout))
-                self._requests[slot] = None
+        for slot, rollout in zip(done, self._slots.rollouts(done) if done else [], strict=True):
+            request, self._requests[slot] = self._requests[slot], None
+            assert request is not None
+            self.num_sampled += len(rollout.tokens)
+            found.append(Finished(request=request, rollout=rollout))
         return found
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, object]]:
@@ -174,8 +197,8 @@ class Engine:
         tensors = {name: getattr(self._slots, name).cpu() for name in Slots.FIELDS}
         if not self._is_gpu:
             reach = int(self._slots.position.max()) + 1
-            tensors["keys"] = self._cache.keys[:, :, :reach].contiguous()
-            tensors["values"] = self._cache.values[:, :, :reach].contiguous()
+            tensors["keys"] = torch.stack([one[:, :reach] for one in self._cache.keys])
+            tensors["values"] = torch.stack([one[:, :reach] for one in self._cache.values])
         facts: dict[str, object] = {
             "requests": [None if one is None else _record(one) for one in self._requests],
             "waiting": [_record(one) for one in self._waiting],
@@ -194,9 +217,9 @@ class Engine:
         self._waiting = deque(_request(one) for one in facts["waiting"])  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportAttributeAccessIssue]
         self.take_up(int(facts["version"]))  # pyright: ignore[reportArgumentType]
         if "keys" in tensors:
-            reach = tensors["keys"].shape[2]
-            self._cache.keys[:, :, :reach] = tensors["keys"]
-            self._cache.values[:, :, :reach] = tensors["values"]
+            for layer, (keys, values) in enumerate(zip(tensors["keys"], tensors["values"], strict=True)):
+                self._cache.keys[layer][:, : keys.shape[1]] = keys
+                self._cache.values[layer][:, : values.shape[1]] = values
         else:
             self._refill()
         self.num_prefilled = int(facts["num_prefilled"])  # pyright: ignore[reportArgumentType]

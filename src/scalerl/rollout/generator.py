@@ -72,29 +72,15 @@ class Generator:
 
     def _closed(self, admission: int) -> Group:
         one = self._open.pop(admission)
-        return Group(
-            prompt=one.prompt,
-            prompt_tokens=one.tokens,
-            rollouts=tuple(one.rollouts[place] for place in range(self._samples)),
-            admission=admission,
-            admitted_version=one.version,
-        )
+        one.rollouts = {place: one.rollouts[place] for place in range(self._samples)}
+        return _group(admission, one)
 
-    def state(self) -> tuple[dict[str, Tensor], dict[str, Any], list[tuple[int, Group]]]:
-        """The engine's state, and the groups whose first answers are done, with the places they belong to."""
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any], list[Group]]:
+        """The engine's state, the places of the answers that are done, and the groups they belong to."""
         tensors, facts = self.engine.state()
-        begun = [self._partial(admission, one) for admission, one in self._open.items()]
+        begun = [_group(admission, one) for admission, one in self._open.items()]
         places = {str(admission): list(one.rollouts) for admission, one in self._open.items()}
         return tensors, {"engine": facts, "places": places}, begun
-
-    def _partial(self, admission: int, one: _Open) -> tuple[int, Group]:
-        return admission, Group(
-            prompt=one.prompt,
-            prompt_tokens=one.tokens,
-            rollouts=tuple(one.rollouts.values()),
-            admission=admission,
-            admitted_version=one.version,
-        )
 
     def restore(self, tensors: dict[str, Tensor], facts: dict[str, Any], begun: list[Group]) -> None:
         """Go on where a state was taken."""
@@ -108,3 +94,13 @@ class Generator:
                 version=group.admitted_version,
                 rollouts=dict(zip(places, group.rollouts, strict=True)),
             )
+
+
+def _group(admission: int, one: _Open) -> Group:
+    return Group(
+        prompt=one.prompt,
+        prompt_tokens=one.tokens,
+        rollouts=tuple(one.rollouts.values()),
+        admission=admission,
+        admitted_version=one.version,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -43,16 +45,31 @@ class Slots:
         self.log_probs = torch.zeros(num, most, device=device)
         self.versions = torch.zeros(num, most, dtype=torch.int32, device=device)
 
-    def begin(self, slot: int, prompt: NDArray[np.int32], seed: int) -> None:
-        """Put a request into a slot: all that is random about it follows from its seed."""
+    def begin(self, slots: Sequence[int], prompts: Sequence[NDArray[np.int32]], seeds: Sequence[int]) -> None:
+        """Put requests into slots: all that is random about one follows from its seed."""
+        if not slots:
+            return
+        think, uniforms = zip(*[self._draw(one) for one in seeds], strict=True)
+        starts = [0 if self._limits.think is None else NEVER] * len(slots)
+        where = self._whole(slots)
+        self.think[where], self.answer_at[where] = self._whole(think), self._whole(starts)
+        self.uniforms[where] = torch.from_numpy(np.stack(uniforms)).to(where.device)
+        self.token[where] = self._whole([int(one[-1]) for one in prompts])
+        self.position[where] = self._whole([len(one) - 1 for one in prompts])
+        self.count[where] = 0
+        self.is_interrupted[where], self.is_stopped[where] = False, False
+        self.is_active[where] = True
+
+    def _draw(self, seed: int) -> tuple[int, NDArray[np.float32]]:
+        """Where thinking is cut, and one uniform number a token."""
         random = np.random.Generator(np.random.Philox(seed))
         think = self._limits.think
-        self.think[slot] = NEVER if think is None else int(random.integers(think[0], think[1], endpoint=True))
-        self.answer_at[slot] = 0 if think is None else NEVER
-        uniforms = np.minimum(random.random(self._limits.most_tokens, dtype=np.float32), np.float32(LARGEST_UNIFORM))
-        self.uniforms[slot] = torch.from_numpy(uniforms).to(self.uniforms.device)
-        self.token[slot], self.position[slot], self.count[slot] = int(prompt[-1]), len(prompt) - 1, 0
-        self.is_active[slot], self.is_interrupted[slot], self.is_stopped[slot] = True, False, False
+        cut = NEVER if think is None else int(random.integers(think[0], think[1], endpoint=True))
+        uniforms = random.random(self._limits.most_tokens, dtype=np.float32)
+        return cut, np.minimum(uniforms, np.float32(LARGEST_UNIFORM))
+
+    def _whole(self, numbers: Sequence[int]) -> Tensor:
+        return torch.tensor(numbers, dtype=torch.long, device=self.token.device)
 
     def chance(self) -> Tensor:
         """The uniform number that decides each slot's next token."""
@@ -85,20 +102,33 @@ class Slots:
         runs_out = self.count >= self.answer_at + limits.answer
         self.is_active.logical_and_(~(stops | runs_out))
 
-    def rollout(self, slot: int) -> Rollout:
-        """What was sampled in a slot that is done."""
-        count, is_interrupted = int(self.count[slot]), bool(self.is_interrupted[slot])
+    def rollouts(self, slots: Sequence[int]) -> list[Rollout]:
+        """What was sampled in slots that are done, fetched together."""
+        where = self._whole(slots)
+        fields = (self.tokens, self.log_probs, self.versions, self.count, self.answer_at, self.is_interrupted, self.is_stopped)
+        fetched = [one[where].cpu().numpy() for one in fields]
+        return [self._rollout(*[one[row] for one in fetched]) for row in range(len(slots))]
+
+    def _rollout(
+        self,
+        tokens: NDArray[np.int32],
+        log_probs: NDArray[np.float32],
+        versions: NDArray[np.int32],
+        count: int,
+        answer_at: int,
+        is_interrupted: bool,
+        is_stopped: bool,
+    ) -> Rollout:
         is_trainable = np.ones(count, dtype=np.bool_)
         if is_interrupted:
-            end = int(self.answer_at[slot])
-            is_trainable[end - len(self._limits.phrase) : end] = False
+            is_trainable[answer_at - len(self._limits.phrase) : answer_at] = False
         return Rollout(
-            tokens=_array(self.tokens[slot, :count]),
-            behavior=_array(self.log_probs[slot, :count]),
-            versions=_array(self.versions[slot, :count]),
+            tokens=tokens[:count].copy(),
+            behavior=log_probs[:count].copy(),
+            versions=versions[:count].copy(),
             is_trainable=is_trainable,
-            ending="stopped" if bool(self.is_stopped[slot]) else "truncated",
-            is_interrupted=is_interrupted,
+            ending="stopped" if is_stopped else "truncated",
+            is_interrupted=bool(is_interrupted),
         )
 
     def _at(self) -> Tensor:
@@ -110,6 +140,3 @@ def _keep(kept: Tensor, at: Tensor, new: Tensor, active: Tensor) -> None:
     old = kept.gather(1, at)
     kept.scatter_(1, at, torch.where(active[:, None], new[:, None].to(kept.dtype), old))
 
-
-def _array(found: Tensor) -> NDArray[np.generic]:
-    return found.cpu().numpy().copy()

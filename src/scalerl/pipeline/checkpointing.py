@@ -1,0 +1,70 @@
+"""What a checkpoint holds: every part says its state, and takes it up again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from scalerl.pipeline.parts import Parts
+from scalerl.records import Group
+from scalerl.run.groups import group_lines, read_groups
+
+TRAINER, ENGINE, FACTS = "trainer.safetensors", "engine.safetensors", "state.json"
+WAITING, BEGUN = "waiting.jsonl", "begun.jsonl"
+
+
+class Remembering(Protocol):
+    """Something small with a state that JSON can hold."""
+
+    def state(self) -> Any:  # noqa: ANN401 - whatever JSON can hold
+        """What has to be kept."""
+        ...
+
+    def restore(self, state: Any) -> None:  # noqa: ANN401
+        """Go on from it."""
+        ...
+
+
+def save(folder: Path, parts: Parts, waiting: Mapping[int, Group], small: Mapping[str, Remembering]) -> None:
+    """Write the whole state of a run into an empty folder."""
+    tensors, facts, begun = parts.generator.state()
+    save_file(_contiguous(parts.trainer.state()), folder / TRAINER)
+    save_file(_contiguous(tensors), folder / ENGINE)
+    (folder / WAITING).write_bytes(group_lines(waiting.values()))
+    (folder / BEGUN).write_bytes(group_lines(begun))
+    facts = {
+        "generator": facts,
+        "staleness": parts.staleness.state(),
+        "curriculum": parts.curriculum.state(),
+        "ledger": parts.ledger.state(),
+        **{name: one.state() for name, one in small.items()},
+    }
+    (folder / FACTS).write_text(json.dumps(facts))
+
+
+def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> dict[int, Group]:
+    """Put every part back to where a checkpoint was taken; returns the groups that wait for the trainer."""
+    facts = json.loads((folder / FACTS).read_text())
+    load_weights(folder, parts)
+    parts.staleness.restore(facts["staleness"])
+    parts.curriculum.restore(facts["curriculum"])
+    parts.ledger.restore(facts["ledger"])
+    for name, one in small.items():
+        one.restore(facts[name])
+    begun = list(read_groups(folder / BEGUN))
+    parts.generator.restore(load_file(folder / ENGINE), facts["generator"], begun)
+    return {group.admission: group for group in read_groups(folder / WAITING)}
+
+
+def load_weights(folder: Path, parts: Parts) -> None:
+    """Take up weights and optimizer alone."""
+    parts.trainer.restore(load_file(folder / TRAINER, device=str(parts.policy.device)))
+
+
+def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: one.detach().contiguous() for name, one in tensors.items()}

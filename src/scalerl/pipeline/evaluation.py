@@ -1,0 +1,108 @@
+"""The curve's points: held-out prompts answered under one policy version while training stands still."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from scalerl.compute import Ledger
+from scalerl.pipeline.judged import Court
+from scalerl.pipeline.seeds import seed_of
+from scalerl.records import EvalPoint, Group, Prompt
+from scalerl.rollout.encoding import Encoder
+from scalerl.rollout.engine import Engine
+from scalerl.rollout.generator import Generator
+from scalerl.recipe.lengths import Length
+from scalerl.tasks.judging import Judge
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """How one held-out prompt fared."""
+
+    prompt: Prompt
+    num_passed: int
+    num_truncated: int
+    num_samples: int
+
+    @classmethod
+    def of(cls, group: Group) -> Tally:
+        """Count one judged group; what could not be judged counts as failed, so that every prompt weighs the same."""
+        return cls(
+            prompt=group.prompt,
+            num_passed=sum(one.passed for one in group.rollouts),
+            num_truncated=sum(one.ending == "truncated" for one in group.rollouts),
+            num_samples=len(group.rollouts),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluator:
+    """Held-out prompts, an engine of their own, and the task's own judge."""
+
+    engine: Engine
+    encoder: Encoder
+    judge: Judge
+    length: Length
+    prompts: tuple[Prompt, ...]
+    num_samples: int
+    temperature: float
+    seed: int
+
+    def groups(self, step: int) -> Iterator[Group]:
+        """Judged groups as they are done; the seeds are fresh each time and follow from the step."""
+        ask = partial(_seed, self.seed, step)
+        generator = Generator(self.engine, self.encoder, samples=self.num_samples, seed_of=ask)
+        court = Court(judge=self.judge, encoder=self.encoder, length=self.length, seed_of=ask)
+        self.engine.take_up(step)
+        for admission, prompt in enumerate(self.prompts):
+            generator.ask(prompt, admission)
+        while not generator.is_idle:
+            yield from court.judged(generator.advance())
+
+    def tallies(self, step: int) -> list[Tally]:
+        """How each prompt fared, in the order of the prompts."""
+        found = {group.admission: Tally.of(group) for group in self.groups(step)}
+        return [found[admission] for admission in sorted(found)]
+
+
+def eval_points(
+    tallies: Sequence[Tally], *, step: int, ledger: Ledger, temperature: float, device: str
+) -> list[EvalPoint]:
+    """One point of the curve a task, at the compute that training has spent so far."""
+    tasks = dict.fromkeys(one.prompt.task for one in tallies)
+    return [_point([one for one in tallies if one.prompt.task == task], task, step, ledger, temperature, device) for task in tasks]
+
+
+def _point(
+    tallies: Sequence[Tally], task: str, step: int, ledger: Ledger, temperature: float, device: str
+) -> EvalPoint:
+    samples = sum(one.num_samples for one in tallies)
+    return EvalPoint(
+        step=step,
+        gpu_hours=ledger.gpu_hours,
+        flops=ledger.flops,
+        tokens=ledger.tokens,
+        pass_rate=sum(one.num_passed for one in tallies) / samples,
+        num_prompts=len(tallies),
+        num_samples=tallies[0].num_samples,
+        temperature=temperature,
+        task=task,
+        truncation=sum(one.num_truncated for one in tallies) / samples,
+        device=device,
+    )
+
+
+def tally_lines(tallies: Sequence[Tally]) -> bytes:
+    """Pass counts of each prompt as the file that stands beside `evals.jsonl`."""
+    records = (
+        {"task": one.prompt.task, "prompt": one.prompt.id, "num_passed": one.num_passed, "num_samples": one.num_samples}
+        for one in tallies
+    )
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def _seed(seed: int, step: int, prompt: Prompt, admission: int, place: int) -> int:
+    return seed_of(seed, "evaluation", step, prompt.id, place)

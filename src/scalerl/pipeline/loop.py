@@ -1,0 +1,125 @@
+"""The training loop: ask, answer, judge, hand over; take a batch, learn, publish, look, remember.
+
+One process, one device: generation goes on until the trainer may take a batch, then one update is made while the
+sequences in flight stand still, and they go on under the new weights. Everything that happens follows from the recipe
+and the order written here, so that a run can be taken up again bit for bit on a CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from scalerl.pipeline import checkpointing
+from scalerl.pipeline.chronicle import Chronicle
+from scalerl.pipeline.metrics_cost import Reading
+from scalerl.pipeline.parts import Parts
+from scalerl.records import Group
+from scalerl.run.checkpoints import Checkpoint
+from scalerl.run.directory import Run
+from scalerl.trainer.update_report import UpdateReport
+
+
+class Loop:
+    """A run that can start, go on from a checkpoint, and stop at any decode step."""
+
+    def __init__(self, parts: Parts, run: Run, chronicle: Chronicle, is_stopping: Callable[[], bool]) -> None:
+        self._parts, self._run, self._chronicle = parts, run, chronicle
+        self._is_stopping = is_stopping
+        self._waiting: dict[int, Group] = {}
+        """Judged groups that no batch has used up, by admission."""
+
+    @property
+    def step(self) -> int:
+        """Optimizer steps so far, flat ones counted: the policy's version."""
+        return self._parts.staleness.version
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the recipe's last step has been made."""
+        return self.step >= self._parts.recipe.steps
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint of this run."""
+        self._waiting = checkpointing.load(checkpoint.path, self._parts, self._chronicle.remembering)
+
+    def run(self) -> None:
+        """Train to the last step, or until asked to stop; either way the last thing is a checkpoint."""
+        with self._parts.ledger.clock("idle"):
+            if not self._chronicle.has_evaluated(self.step):
+                self._evaluate()
+            while not self.is_done and self._generate():
+                self._learn()
+                if self._is_due(self._parts.recipe.evaluation.every):
+                    self._evaluate()
+                if self._is_due(self._parts.recipe.checkpoint.every):
+                    self._checkpoint()
+            if not self.is_done:
+                self._checkpoint()
+
+    def _generate(self) -> bool:
+        """Decode until a batch can be learned from; false when asked to stop before that."""
+        with self._parts.ledger.clock("generation"):
+            while not self._parts.staleness.may_take():
+                if self._is_stopping():
+                    return False
+                self._admit()
+                for group in self._parts.court.judged(self._parts.generator.advance()):
+                    self._hand_over(group)
+        return True
+
+    def _admit(self) -> None:
+        """Ask new prompts while a slot is free and the bound on staleness allows it."""
+        parts = self._parts
+        while parts.generator.has_room and parts.staleness.may_admit():
+            ticket = parts.staleness.admit()
+            parts.generator.ask(parts.curriculum.draw(ticket.task), ticket.number)
+
+    def _hand_over(self, group: Group) -> None:
+        judged = group.judged
+        self._parts.curriculum.record(group.prompt.id, sum(one.passed for one in judged), len(judged))
+        self._parts.staleness.hand_over(group.admission)
+        self._waiting[group.admission] = group
+
+    def _learn(self) -> None:
+        """One optimizer step on the groups that are due first; then the engine goes on under the new weights."""
+        parts, before = self._parts, self._chronicle.reading
+        tickets = parts.staleness.take()
+        groups = [self._waiting[ticket.number] for ticket in tickets]
+        with parts.ledger.clock("training"):
+            report = self._update(groups)
+        for ticket in tickets:
+            del self._waiting[ticket.number]
+        parts.staleness.updated()
+        parts.generator.engine.take_up(self.step)
+        self._charge(report)
+        self._chronicle.stepped(self.step, groups, report, before, Reading.of(parts.ledger))
+
+    def _update(self, groups: list[Group]) -> UpdateReport:
+        try:
+            return self._parts.trainer.update(groups, self.step)
+        except ArithmeticError:
+            self._checkpoint()  # no weight has moved: the last usable state is kept
+            raise
+
+    def _charge(self, report: UpdateReport) -> None:
+        ledger, engine = self._parts.ledger, self._parts.generator.engine
+        ledger.num_generated_tokens, ledger.num_prefilled_tokens = engine.num_sampled, engine.num_prefilled
+        ledger.num_trained_tokens += report.num_tokens
+
+    def _evaluate(self) -> None:
+        ledger, engine = self._parts.ledger, self._parts.evaluator.engine
+        before = engine.num_tokens
+        with ledger.clock("evaluation"):
+            tallies = self._parts.evaluator.tallies(self.step)
+        ledger.num_evaluation_tokens += engine.num_tokens - before
+        self._chronicle.evaluated(self.step, tallies)
+
+    def _checkpoint(self) -> None:
+        def save(folder: Path) -> None:
+            checkpointing.save(folder, self._parts, self._waiting, self._chronicle.remembering)
+
+        self._run.checkpoint(self.step, save, keep=self._parts.recipe.checkpoint.keep)
+
+    def _is_due(self, every: int) -> bool:
+        return self.step % every == 0 or self.is_done
