@@ -82,12 +82,12 @@ def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 def log_probs(
     hidden: Float[Tensor, "token width"],
     head: Float[Tensor, "word width"],
-    targets: Int[Tensor, "token"],
+    targets: Int[Tensor, " token"],
     *,
     temperature: float,
     chunk: int,
     is_fp32: bool,
-) -> tuple[Float[Tensor, "token"], Float[Tensor, "token"]]:
+) -> tuple[Float[Tensor, " token"], Float[Tensor, " token"]]:
     """Log-probability of each target and entropy of its distribution; only the first carries a gradient."""
     found: tuple[Tensor, Tensor] = _ChunkedLogProbs.apply(hidden, head, targets, temperature, chunk, is_fp32)  # pyright: ignore[reportAssignmentType]
     return found

@@ -82,10 +82,14 @@ def _source(place: Path) -> dict[str, Any]:
 def _refuse_unknown_attention(module: PreTrainedModel, path: str) -> None:
     kinds: set[str] = set(getattr(module.config, "layer_types", None) or ["full_attention"])
     if kinds != {"full_attention"}:
-        raise InputError(f"model.path is {path!r}; its layers are {sorted(kinds)}, expected full attention throughout")
+        raise InputError(
+            f"model.path is {path!r}; its layers are {sorted(kinds)}, expected full attention throughout"
+        )
     dropout = {name: value for name, value in module.config.to_dict().items() if "dropout" in name and value}
     if dropout:
-        raise InputError(f"model.path is {path!r}; it has dropout ({dropout}), expected none: it would enter every ratio")
+        raise InputError(
+            f"model.path is {path!r}; it has dropout ({dropout}), expected none: it would enter every ratio"
+        )
 
 
 @torch.no_grad()
@@ -95,4 +99,6 @@ def _refuse_unknown_head(policy: Policy, path: str) -> None:
     own = policy.module(input_ids=tokens, use_cache=False).logits[0].float()
     ours = policy.logits(policy.hidden(tokens)[0])
     if not torch.allclose(ours, own, rtol=0.05, atol=0.05 * float(own.abs().max())):
-        raise InputError(f"model.path is {path!r}; its logits are more than one matrix product, which is not supported")
+        raise InputError(
+            f"model.path is {path!r}; its logits are more than one matrix product, which is not supported"
+        )

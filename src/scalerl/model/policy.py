@@ -54,8 +54,8 @@ class Policy:
         return head.logits_of(hidden, self._head, is_fp32=self.is_fp32_head)
 
     def log_probs(
-        self, hidden: Float[Tensor, "token width"], targets: Int[Tensor, "token"], temperature: float
-    ) -> tuple[Float[Tensor, "token"], Float[Tensor, "token"]]:
+        self, hidden: Float[Tensor, "token width"], targets: Int[Tensor, " token"], temperature: float
+    ) -> tuple[Float[Tensor, " token"], Float[Tensor, " token"]]:
         """Log-probability of each target and entropy of its distribution, a chunk of tokens at a time."""
         return head.log_probs(
             hidden,

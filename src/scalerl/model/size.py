@@ -46,5 +46,7 @@ def bytes_of_training(policy: Policy) -> int:
 def _routing(config: PretrainedConfig) -> tuple[int, int]:
     """Experts a token is routed to, and experts there are; zero where the model has none."""
     named = cast(dict[str, Any], config.to_dict())
-    there = next((named[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if named.get(key)), 0)
+    there = next(
+        (named[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if named.get(key)), 0
+    )
     return int(named.get("num_experts_per_tok") or there), int(there)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from scalerl.errors import InputError
 from scalerl.pipeline.parts import Parts
 from scalerl.records import Group
 from scalerl.run.groups import group_lines, read_groups
@@ -68,3 +69,23 @@ def load_weights(folder: Path, parts: Parts) -> None:
 
 def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: one.detach().contiguous() for name, one in tensors.items()}
+
+
+def take_over(folder: Path, parts: Parts) -> tuple[str, ...]:
+    """Begin a new run where another stands: weights, moments, steps and compute; what was in flight stays behind.
+
+    Says in words what could not be taken over.
+    """
+    facts = json.loads((folder / FACTS).read_text())
+    load_weights(folder, parts)
+    counts = {key: facts["staleness"][key] for key in ("version", "num_admitted")}
+    parts.staleness.restore(parts.staleness.state() | counts)
+    parts.generator.engine.take_up(parts.staleness.version)
+    for name in ("num_prefilled", "num_sampled"):
+        setattr(parts.generator.engine, name, int(facts["generator"]["engine"][name]))
+    parts.ledger.restore(facts["ledger"])
+    try:
+        parts.curriculum.restore(facts["curriculum"])
+    except InputError as problem:
+        return (f"pass rates of prompts begin anew: {problem}",)
+    return ()

@@ -59,7 +59,9 @@ class Chronicle:
         """Whether the curve has its point at a step."""
         return any(point.step == step for point in self._points)
 
-    def stepped(self, step: int, groups: Sequence[Group], report: UpdateReport, before: Reading, after: Reading) -> None:
+    def stepped(
+        self, step: int, groups: Sequence[Group], report: UpdateReport, before: Reading, after: Reading
+    ) -> None:
         """Tell of one optimizer step."""
         metrics = step_metrics(
             groups, report, before=before, after=after, curriculum=self._parts.curriculum, tasks=self._parts.tasks

@@ -10,11 +10,11 @@ from functools import partial
 from scalerl.compute import Ledger
 from scalerl.pipeline.judged import Court
 from scalerl.pipeline.seeds import seed_of
+from scalerl.recipe.lengths import Length
 from scalerl.records import EvalPoint, Group, Prompt
 from scalerl.rollout.encoding import Encoder
 from scalerl.rollout.engine import Engine
 from scalerl.rollout.generator import Generator
-from scalerl.recipe.lengths import Length
 from scalerl.tasks.judging import Judge
 
 
@@ -73,7 +73,10 @@ def eval_points(
 ) -> list[EvalPoint]:
     """One point of the curve a task, at the compute that training has spent so far."""
     tasks = dict.fromkeys(one.prompt.task for one in tallies)
-    return [_point([one for one in tallies if one.prompt.task == task], task, step, ledger, temperature, device) for task in tasks]
+    return [
+        _point([one for one in tallies if one.prompt.task == task], task, step, ledger, temperature, device)
+        for task in tasks
+    ]
 
 
 def _point(
@@ -98,7 +101,12 @@ def _point(
 def tally_lines(tallies: Sequence[Tally]) -> bytes:
     """Pass counts of each prompt as the file that stands beside `evals.jsonl`."""
     records = (
-        {"task": one.prompt.task, "prompt": one.prompt.id, "num_passed": one.num_passed, "num_samples": one.num_samples}
+        {
+            "task": one.prompt.task,
+            "prompt": one.prompt.id,
+            "num_passed": one.num_passed,
+            "num_samples": one.num_samples,
+        }
         for one in tallies
     )
     return "".join(json.dumps(record) + "\n" for record in records).encode()

@@ -25,9 +25,14 @@ class Court:
 
     def judged(self, groups: Sequence[Group]) -> list[Group]:
         """The same groups, in the same order, each rollout with its verdict and reward."""
-        asked = [(group.prompt, self._answer(group, place)) for group in groups for place in range(len(group.rollouts))]
+        asked = [
+            (group.prompt, self._answer(group, place)) for group in groups for place in range(len(group.rollouts))
+        ]
         verdicts = iter(self.judge.judge_all(asked))
-        return [replace(group, rollouts=tuple(self._worth(one, next(verdicts)) for one in group.rollouts)) for group in groups]
+        return [
+            replace(group, rollouts=tuple(self._worth(one, next(verdicts)) for one in group.rollouts))
+            for group in groups
+        ]
 
     def _answer(self, group: Group, place: int) -> Answer:
         rollout = group.rollouts[place]

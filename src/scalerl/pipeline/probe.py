@@ -35,7 +35,9 @@ def probe(policy: Policy, encoder: Encoder, limits: Limits, prompts: Sequence[Pr
     longest = max(len(encoder.prompt(one)) for one in asked)
     slots = NUM_PROMPTS * NUM_SAMPLES
     engine = Engine(policy, short, slots=slots, longest_prompt=longest, temperature=temperature)
-    generator = Generator(engine, encoder, samples=NUM_SAMPLES, seed_of=lambda prompt, _, place: seed_of(prompt.id, place))
+    generator = Generator(
+        engine, encoder, samples=NUM_SAMPLES, seed_of=lambda prompt, _, place: seed_of(prompt.id, place)
+    )
     for admission, one in enumerate(asked):
         generator.ask(one, admission)
     found: list[float] = []
@@ -43,14 +45,18 @@ def probe(policy: Policy, encoder: Encoder, limits: Limits, prompts: Sequence[Pr
         for group in generator.advance():
             found.extend(_log_ratios(policy, group, temperature))
     errors = np.array(found)
-    return Probe(rms=float(np.sqrt(np.mean(errors**2))), largest=float(np.abs(errors).max()), num_tokens=len(errors))
+    return Probe(
+        rms=float(np.sqrt(np.mean(errors**2))), largest=float(np.abs(errors).max()), num_tokens=len(errors)
+    )
 
 
 @torch.no_grad()
 def _log_ratios(policy: Policy, group: Group, temperature: float) -> list[float]:
     found: list[float] = []
     for one in group.rollouts:
-        tokens = torch.from_numpy(np.concatenate([group.prompt_tokens, one.tokens]).astype(np.int64)).to(policy.device)
+        tokens = torch.from_numpy(np.concatenate([group.prompt_tokens, one.tokens]).astype(np.int64)).to(
+            policy.device
+        )
         first = len(group.prompt_tokens)
         hidden = policy.hidden(tokens[None, :-1])[0, first - 1 :]
         log_probs, _ = policy.log_probs(hidden, tokens[first:], temperature)

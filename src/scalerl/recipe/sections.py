@@ -37,7 +37,9 @@ class PromptFormat:
     chat_template: bool = knob(True, "Ask through the model's chat template where it has one.")
     system: str = knob("", "System message of the chat; empty is none.")
     opening: str = knob("", "Text that every answer begins with, such as `<think>`; it belongs to the prompt.")
-    think_close: str = knob("</think>", "Tag that ends thinking, one token; what follows is judged. Empty: no tags.")
+    think_close: str = knob(
+        "</think>", "Tag that ends thinking, one token; what follows is judged. Empty: no tags."
+    )
     stop: tuple[str, ...] = knob((), "Tokens that end an answer, beside the model's own.")
     max_tokens: int = knob(2_048, "Longest prompt; longer ones are refused.", at_least=1)
 
@@ -80,9 +82,15 @@ class Curriculum:
 class OffPolicy:
     """How far generation may run ahead of training."""
 
-    kind: Scheme = knob("pipeline", "`pipeline`: weights change mid-sentence; `phased`: generate k batches, update k times.")
-    k: int = knob(8, "Largest lag in optimizer steps (pipeline), or updates a phase (phased, at least 1).", at_least=0)
-    ahead: int = knob(0, "Batches kept finished and waiting, so that a lag is really reached (pipeline).", at_least=0)
+    kind: Scheme = knob(
+        "pipeline", "`pipeline`: weights change mid-sentence; `phased`: generate k batches, update k times."
+    )
+    k: int = knob(
+        8, "Largest lag in optimizer steps (pipeline), or updates a phase (phased, at least 1).", at_least=0
+    )
+    ahead: int = knob(
+        0, "Batches kept finished and waiting, so that a lag is really reached (pipeline).", at_least=0
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +103,9 @@ class Optimizer:
     eps: float = knob(1e-15, "Added to the root of the second moment.", above=0)
     weight_decay: float = knob(0.01, "Decoupled weight decay.", at_least=0)
     max_norm: float = knob(1.0, "Gradients with a larger norm are scaled down to it.", above=0)
-    micro_batch_tokens: int = knob(16_384, "Most tokens, padding included, of one forward and backward pass.", at_least=1)
+    micro_batch_tokens: int = knob(
+        16_384, "Most tokens, padding included, of one forward and backward pass.", at_least=1
+    )
     gradient_checkpointing: bool = knob(False, "Recompute activations in the backward pass: slower, less memory.")
 
 

@@ -56,9 +56,7 @@ class Python:
 
     kind: Literal["python"] = "python"
     path: str = knob("", "The file, a colon, and the name of the class: `my_task.py:Reverse`.")
-    options: dict[str, object] = field(
-        default_factory=dict, metadata={"doc": "Keyword arguments of the class."}
-    )
+    options: dict[str, object] = field(default_factory=dict, metadata={"doc": "Keyword arguments of the class."})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

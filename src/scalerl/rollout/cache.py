@@ -68,7 +68,9 @@ class CpuDecode:
         """Keep the new token and attend over its slot."""
         cache = self._cache
         cache.write(layer, (self._rows, self._positions), key[:, :, 0], value[:, :, 0])
-        keys, values = (kept[layer][:, : self._reach].transpose(1, 2).flatten(0, 1) for kept in (cache.keys, cache.values))
+        keys, values = (
+            kept[layer][:, : self._reach].transpose(1, 2).flatten(0, 1) for kept in (cache.keys, cache.values)
+        )
         slots, heads, _, width = query.shape
         groups = heads * slots // len(keys)  # query heads that share one key head
         bias = self._bias[:, None, None].expand(slots, len(keys) // slots, groups, -1).flatten(0, 1)

@@ -19,7 +19,9 @@ from scalerl.rollout.limits import Limits
 class Encoder:
     """A tokenizer with the recipe's word on how to ask and where thinking ends."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, form: PromptFormat, model_stops: Sequence[int] = ()) -> None:
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, form: PromptFormat, model_stops: Sequence[int] = ()
+    ) -> None:
         self.tokenizer, self._form = tokenizer, form
         self.close = self._only_token("prompt.think_close", form.think_close) if form.think_close else -1
         ends = [*model_stops, *([tokenizer.eos_token_id] if tokenizer.eos_token_id is not None else [])]
@@ -39,7 +41,11 @@ class Encoder:
         if self.close not in phrase:
             raise InputError(f"length.phrase is {length.phrase!r}; expected it to hold {self._form.think_close!r}")
         return Limits(
-            think=length.think_tokens, answer=length.answer_tokens, phrase=phrase, close=self.close, stops=self.stops
+            think=length.think_tokens,
+            answer=length.answer_tokens,
+            phrase=phrase,
+            close=self.close,
+            stops=self.stops,
         )
 
     def prompt(self, prompt: Prompt) -> NDArray[np.int32]:

@@ -11,8 +11,8 @@ LARGEST_UNIFORM = 1 - 2**-23
 
 
 def sample(
-    logits: Float[Tensor, "slot word"], uniforms: Float[Tensor, "slot"]
-) -> tuple[Int[Tensor, "slot"], Float[Tensor, "slot"]]:
+    logits: Float[Tensor, "slot word"], uniforms: Float[Tensor, " slot"]
+) -> tuple[Int[Tensor, " slot"], Float[Tensor, " slot"]]:
     """Draw by inverting the cumulative distribution; also the log-probability of what was drawn.
 
     A uniform number belongs to a request and a position, not to a slot or a generator's state, so that an answer does

@@ -105,7 +105,15 @@ class Slots:
     def rollouts(self, slots: Sequence[int]) -> list[Rollout]:
         """What was sampled in slots that are done, fetched together."""
         where = self._whole(slots)
-        fields = (self.tokens, self.log_probs, self.versions, self.count, self.answer_at, self.is_interrupted, self.is_stopped)
+        fields = (
+            self.tokens,
+            self.log_probs,
+            self.versions,
+            self.count,
+            self.answer_at,
+            self.is_interrupted,
+            self.is_stopped,
+        )
         fetched = [one[where].cpu().numpy() for one in fields]
         return [self._rollout(*[one[row] for one in fetched]) for row in range(len(slots))]
 
@@ -139,4 +147,3 @@ def _keep(kept: Tensor, at: Tensor, new: Tensor, active: Tensor) -> None:
     """Write one entry a row where the row is active."""
     old = kept.gather(1, at)
     kept.scatter_(1, at, torch.where(active[:, None], new[:, None].to(kept.dtype), old))
-
