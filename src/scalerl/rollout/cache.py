@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
 from scalerl.model.attention import causal
 from scalerl.model.policy import Policy
 
 LENGTH_STEP = 16
-"""Attention on a CPU looks at whole multiples of this. Masked entries add exact zeros, so the step changes no bit."""
+"""Attention on a CPU looks at whole multiples of this: masked entries add exact zeros, so how many changes no bit."""
 
 
 class Cache:
@@ -23,7 +24,7 @@ class Cache:
         config = policy.module.config
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        self.num_slots, self.length = slots, length
+        self.num_slots, self.length = slots, -(-length // LENGTH_STEP) * LENGTH_STEP
         self.keys = [self._zeros(policy, heads, width) for _ in range(config.num_hidden_layers)]
         self.values = [self._zeros(policy, heads, width) for _ in range(config.num_hidden_layers)]
 
@@ -54,28 +55,29 @@ class Prefill:
 
 
 class CpuDecode:
-    """Attention of one new token a slot, as two batched products."""
+    """Attention of one new token a slot.
+
+    Two batched products would be faster by a third, but their sums depend on how far the longest slot reaches; those
+    of torch's fused kernel do not (tests/rollout/test_engine.py).
+    """
 
     def __init__(self, cache: Cache, positions: Tensor) -> None:
         longest = int(positions.max()) + 1
-        self._reach = min(-(-longest // LENGTH_STEP) * LENGTH_STEP, cache.length)
+        self._reach = -(-longest // LENGTH_STEP) * LENGTH_STEP
         self._cache, self._positions = cache, positions
         self._rows = torch.arange(cache.num_slots)
-        is_hidden = torch.arange(self._reach) > positions[:, None]
-        self._bias = torch.zeros(is_hidden.shape, dtype=cache.keys[0].dtype).masked_fill_(is_hidden, float("-inf"))
+        self._is_seen = (torch.arange(self._reach) <= positions[:, None])[:, None, None]
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         """Keep the new token and attend over its slot."""
         cache = self._cache
         cache.write(layer, (self._rows, self._positions), key[:, :, 0], value[:, :, 0])
-        keys, values = (
-            kept[layer][:, : self._reach].transpose(1, 2).flatten(0, 1) for kept in (cache.keys, cache.values)
+        keys, values = (kept[layer][:, : self._reach].transpose(1, 2) for kept in (cache.keys, cache.values))
+        is_grouped = key.shape[1] != query.shape[1]
+        found = scaled_dot_product_attention(
+            query, keys, values, attn_mask=self._is_seen, scale=scale, enable_gqa=is_grouped
         )
-        slots, heads, _, width = query.shape
-        groups = heads * slots // len(keys)  # query heads that share one key head
-        bias = self._bias[:, None, None].expand(slots, len(keys) // slots, groups, -1).flatten(0, 1)
-        scores = torch.baddbmm(bias, query.reshape(len(keys), groups, width), keys.transpose(1, 2), alpha=scale)
-        return torch.bmm(scores.softmax(-1), values).view(slots, 1, heads, width)
+        return found.transpose(1, 2)
 
 
 class CudaDecode:

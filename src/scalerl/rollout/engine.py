@@ -21,6 +21,9 @@ from scalerl.rollout.limits import Limits
 from scalerl.rollout.sampling import sample
 from scalerl.rollout.slots import Slots
 
+CPU_ROWS = 32
+"""Slots on a CPU are computed in whole multiples of this: the last few numbers of an odd row go through scalar code,
+whose exponential differs in the last bit from the vector's, and an answer would depend on its slot."""
 GPU_STRIDE = 8
 """Decode steps on a GPU between two looks at what is done: a look waits for the device."""
 
@@ -48,7 +51,8 @@ class Engine:
 
     Each token is stamped with its log-probability and the version that sampled it. New weights are taken up between
     two decode steps; keys and values that older weights wrote stay. On a CPU an answer under fixed weights is the
-    same bit for bit whatever runs beside it: prompts are prefilled one by one and the number of slots never changes.
+    same bit for bit whatever runs beside it: prompts are prefilled one by one, and the number of slots never
+    changes. That does not hold for a mixture of experts, whose tokens are sorted by expert.
     """
 
     def __init__(
@@ -64,8 +68,9 @@ class Engine:
     ) -> None:
         self._policy, self._temperature = policy, temperature
         self._is_gpu = policy.device.type == "cuda"
-        self._cache = Cache(policy, slots=slots, length=longest_prompt + limits.most_tokens)
-        self._slots = Slots(slots, limits, policy.device)
+        rows = slots if self._is_gpu else -(-slots // CPU_ROWS) * CPU_ROWS
+        self._cache = Cache(policy, slots=rows, length=longest_prompt + limits.most_tokens)
+        self._slots = Slots(rows, limits, policy.device)
         self._requests: list[Request | None] = [None] * slots
         self._waiting: deque[Request] = deque()
         self._version = torch.zeros((), dtype=torch.int32, device=policy.device)
@@ -160,8 +165,16 @@ class Engine:
         """Feed each slot's last token and sample the next."""
         slots = self._slots
         hidden = self._policy.hidden(slots.token[:, None], slots.position[:, None], cached)
-        logits = self._policy.logits(hidden[:, 0]).div_(self._temperature)
-        slots.advance(*sample(logits, slots.chance()), self._version)
+        slots.advance(*self._sampled(hidden[:, 0], slots.chance()), self._version)
+
+    def _sampled(self, hidden: Tensor, chances: Tensor) -> tuple[Tensor, Tensor]:
+        """Sample from each hidden state, no more logits at a time than a chunk of tokens has."""
+        parts = [
+            sample(self._policy.logits(some).div_(self._temperature), their)
+            for some, their in zip(*(one.split(self._policy.chunk_tokens) for one in (hidden, chances)), strict=True)
+        ]
+        tokens, log_probs = zip(*parts, strict=True)
+        return torch.cat(tokens), torch.cat(log_probs)
 
     def _captured(self) -> Callable[[], None]:
         """One decode step as a CUDA graph; warmed up on idle slots, which nothing is written into."""

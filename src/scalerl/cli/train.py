@@ -1,0 +1,146 @@
+"""`scalerl train`: a run from a recipe, from its last checkpoint, or from another run's."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from scalerl.errors import InputError
+
+if TYPE_CHECKING:
+    from scalerl.pipeline.chronicle import Watcher
+    from scalerl.pipeline.parts import Parts
+    from scalerl.pipeline.running import Started
+    from scalerl.recipe.recipe import Recipe
+
+EXAMPLE = "Example: scalerl train demo --set loss.kind=dapo --run runs/dapo"
+
+
+def train(
+    recipe: Annotated[
+        str | None, Argument(help="A TOML file or the name of a recipe; a resume needs none.")
+    ] = None,
+    *,
+    set_: Annotated[
+        list[str] | None, Option("--set", metavar="KEY=VALUE", help="Change one key, as in loss.cap=8.")
+    ] = None,
+    run: Annotated[Path | None, Option("--run", help="The run directory (runs/NAME).")] = None,
+    resume: Annotated[bool, Option("--resume", help="Go on from the run's last checkpoint.")] = False,
+    fork: Annotated[
+        Path | None, Option("--fork", metavar="RUN", help="Begin from another run's last checkpoint.")
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Print the resolved recipe and its memory; train nothing.")
+    ] = False,
+    plain: Annotated[bool, Option("--plain", help="Plain lines instead of the live display.")] = False,
+) -> None:
+    """Train a model by a recipe, and say where the run will end."""
+    chosen = _chosen(recipe, set_ or [], is_optional=resume)
+    if dry_run:
+        _print_plan(chosen)
+        return
+    place = _place(run, recipe)
+    if resume and fork:
+        raise InputError("--resume goes on with a run, --fork begins a new one; expected one of them")
+    stopping = _Stopping()
+    _finish(_begun(chosen, place, resume, fork, stopping, plain), stopping)
+
+
+def _chosen(recipe: str | None, overrides: Sequence[str], *, is_optional: bool) -> Recipe | None:
+    from scalerl.recipe.reading import load
+
+    if recipe is None and overrides:
+        raise InputError("--set changes a recipe; name the recipe too")
+    if recipe is None and not is_optional:
+        raise InputError("no recipe is named; expected a TOML file or a name that `scalerl recipes` lists")
+    return None if recipe is None else load(recipe, overrides)
+
+
+def _place(run: Path | None, recipe: str | None) -> Path:
+    if run is None and recipe is None:
+        raise InputError("--resume needs --run DIR to know which run")
+    return run or Path("runs") / Path(str(recipe)).stem
+
+
+def _begun(
+    recipe: Recipe | None, place: Path, is_resumed: bool, parent: Path | None, stopping: _Stopping, plain: bool
+) -> Started:
+    from scalerl.pipeline.running import fork, resume, start
+    from scalerl.report.progress import watchers_of
+
+    def watch(parts: Parts) -> Sequence[Watcher]:
+        return watchers_of(parts.recipe, place, is_plain=plain)
+
+    if is_resumed:
+        return resume(recipe, place, watch, stopping.is_asked)
+    assert recipe is not None
+    return (
+        start(recipe, place, watch, stopping.is_asked)
+        if parent is None
+        else fork(recipe, parent, place, watch, stopping.is_asked)
+    )
+
+
+def _finish(started: Started, stopping: _Stopping) -> None:
+    for note in started.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(f"{started.run.path}: {started.headline}")
+    with started, stopping:
+        started.loop.run()
+    typer.echo(started.closing)
+
+
+class _Stopping:
+    """The first interrupt or termination asks the loop to end with a checkpoint; a second interrupt does not wait."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._before: dict[int, object] = {}
+
+    def is_asked(self) -> bool:
+        return self._asked
+
+    def __enter__(self) -> None:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            self._before[one] = signal.signal(one, self._ask)
+
+    def __exit__(self, *_: object) -> None:
+        for one, before in self._before.items():
+            signal.signal(one, before)  # pyright: ignore[reportArgumentType]
+
+    def _ask(self, number: int, _: object) -> None:
+        if self._asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self._asked = True
+        typer.echo("stopping with a checkpoint; once more to leave at once", err=True)
+
+
+def _print_plan(recipe: Recipe | None) -> None:
+    if recipe is None:
+        raise InputError("--dry-run prints a recipe; name one")
+    from scalerl.recipe.writing import to_toml
+
+    typer.echo(to_toml(recipe))
+    typer.echo(_memory(recipe))
+
+
+def _memory(recipe: Recipe) -> str:
+    if not recipe.model.path:
+        return "# Memory: unknown without a model; set model.path."
+    from scalerl.pipeline.memory import memory_of
+
+    found, gib = memory_of(recipe), 2**30
+    return "\n".join(
+        [
+            f"# Memory for {found.num_parameters:,} parameters: about {found.total / gib:.2f} GiB; {found.free / gib:.1f} GiB are free.",
+            f"#   weights, gradients, optimizer  {found.training / gib:8.2f} GiB",
+            f"#   keys and values, {found.num_slots} slots    {found.cache / gib:8.2f} GiB, fewer slots where that is too much",
+            f"#   one chunk of logits            {found.logits / gib:8.2f} GiB",
+            f"#   activations of a micro-batch   {found.activations / gib:8.2f} GiB",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""From judged answers to what is descended: rewards, who counts, advantages, weights of tokens, losses."""

@@ -1,0 +1,148 @@
+"""Starting, resuming and forking a run: what is checked, in which order, before the loop takes over."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scalerl.errors import InputError
+from scalerl.pipeline import checkpointing
+from scalerl.pipeline.chronicle import METRICS, Chronicle, Watcher
+from scalerl.pipeline.loop import Loop
+from scalerl.pipeline.parts import Parts, parts_of
+from scalerl.pipeline.probe import Probe, probe
+from scalerl.recipe.differences import differences
+from scalerl.recipe.reading import from_mapping
+from scalerl.recipe.recipe import Recipe
+from scalerl.recipe.writing import to_toml
+from scalerl.run.checkpoints import Checkpoint
+from scalerl.run.directory import Run, refuse_used
+
+MODEL = "model"
+"""Folder of a run with what a model is beside its weights: configuration and tokenizer."""
+MAY_CHANGE = ("steps", "log", "checkpoint", "runtime.device", "engine.slots")
+"""Keys that a resume may change, or that were resolved for it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Started:
+    """A run ready to go on."""
+
+    loop: Loop
+    parts: Parts
+    run: Run
+    notes: tuple[str, ...]
+    """What was found on the way, in words."""
+    probe: Probe
+
+
+def start(
+    recipe: Recipe, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
+) -> Started:
+    """Begin a run in a new directory."""
+    refuse_used(place)
+    parts = parts_of(recipe)
+    run = Run.create(place, to_toml(parts.recipe))
+    _keep_model(parts, run)
+    return _started(parts, run, watch, stop, None, ())
+
+
+def resume(
+    recipe: Recipe | None, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
+) -> Started:
+    """Go on with a run from its last checkpoint, or from its start where there is none."""
+    run = Run.open(place)
+    try:
+        agreed = _agreed(recipe, recipe_of(run), place)
+        checkpoint = run.latest_checkpoint()
+        parts = parts_of(agreed)
+        run.write_file("recipe.toml", to_toml(parts.recipe).encode())
+        cut = run.cut_back(checkpoint)
+        _keep_model(parts, run)
+        notes = (*(checkpoint.warnings if checkpoint else ()), *cut.warnings)
+        started = _started(parts, run, watch, stop, checkpoint, notes)
+        if METRICS in cut.aside:
+            parts.ledger.spend("redone", _charged(cut.aside[METRICS]))
+        return started
+    except BaseException:
+        run.close()
+        raise
+
+
+def fork(
+    recipe: Recipe, parent: Path, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
+) -> Started:
+    """Begin a new run under a new recipe from another run's last checkpoint: its weights, moments and spent compute."""
+    checkpoint = Run.read(parent).latest_checkpoint()
+    if checkpoint is None:
+        raise InputError("has no checkpoint to fork from", file=parent)
+    refuse_used(place)
+    parts = parts_of(recipe)
+    left = checkpointing.take_over(checkpoint.path, parts)
+    run = Run.create(place, to_toml(parts.recipe))
+    _keep_model(parts, run)
+    note = f"forked from {parent}, step {checkpoint.step}"
+    return _started(parts, run, watch, stop, None, (note, *left))
+
+
+def recipe_of(run: Run) -> Recipe:
+    """The resolved recipe of a run."""
+    return from_mapping(tomllib.loads(run.recipe_toml), run.path / "recipe.toml")
+
+
+def _started(
+    parts: Parts,
+    run: Run,
+    watch: Callable[[Parts], Sequence[Watcher]],
+    stop: Callable[[], bool],
+    checkpoint: Checkpoint | None,
+    notes: tuple[str, ...],
+) -> Started:
+    chronicle = Chronicle(parts, run, watch(parts))
+    loop = Loop(parts, run, chronicle, stop)
+    if checkpoint is not None:
+        loop.resume(checkpoint)
+    found = probe(
+        parts.policy, parts.encoder, parts.limits, parts.evaluator.prompts, parts.recipe.sampling.temperature
+    )
+    return Started(loop=loop, parts=parts, run=run, notes=notes, probe=found)
+
+
+def _agreed(asked: Recipe | None, kept: Recipe, place: Path) -> Recipe:
+    """The run's own recipe, with what a resume may change taken from the one that was asked for."""
+    if asked is None:
+        return kept
+    found = differences(kept, asked, ignore=MAY_CHANGE)
+    if found:
+        raise InputError(
+            f"is a run under another recipe ({'; '.join(found[:3])}); resume it as it is, or begin a new run with --fork",
+            file=place,
+        )
+    if asked.steps < kept.steps:
+        raise InputError(
+            f"steps is {asked.steps}; the run was made for {kept.steps}, a resume can only extend it", file=place
+        )
+    return replace(kept, steps=asked.steps, log=asked.log, checkpoint=asked.checkpoint)
+
+
+def _keep_model(parts: Parts, run: Run) -> None:
+    """Keep configuration and tokenizer with the run: the model's folder may be gone when it is exported."""
+    making, place = run.path / f".{MODEL}.tmp", run.path / MODEL
+    if place.is_dir():
+        return
+    shutil.rmtree(making, ignore_errors=True)
+    parts.policy.module.config.save_pretrained(making)
+    if parts.policy.module.generation_config is not None:
+        parts.policy.module.generation_config.save_pretrained(making)
+    parts.encoder.tokenizer.save_pretrained(making)
+    making.rename(place)
+
+
+def _charged(log: Path) -> float:
+    """Device-seconds of steps that a crash undid, from the tail of the metrics that was put aside."""
+    whole = [line for line in log.read_text(errors="replace").split("\n")[:-1] if line]
+    return sum(float(json.loads(line).get("seconds/charged", 0.0)) for line in whole)

@@ -1,0 +1,114 @@
+"""A copy of an object in a process of its own, which can be asked, and killed when it does not answer.
+
+The process is a fresh interpreter that loads only what the object needs. It ends when this one closes it or dies:
+its socket then reads as ended, and where it is busy an alarm of its own ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from scalerl.errors import InputError
+
+START_SECONDS = 120.0  # a cold disk and a busy machine can make imports take a minute
+
+
+class Apart:
+    """One such process, started when it is first asked and again after each time it was lost."""
+
+    def __init__(self, target: object) -> None:
+        self._pickled = pickle.dumps(target)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+
+    def start(self) -> None:
+        """Start the process if there is none; raises where it cannot be, which no question can change."""
+        self._started()
+
+    def ask(self, method: str, *arguments: object, seconds: float) -> Any:  # noqa: ANN401 - what the method returns
+        """Call a method of the copy.
+
+        Raises InputError as the method does, TimeoutError after so many seconds, and ChildProcessError where the
+        method failed or the process ended without a reply.
+        """
+        try:
+            connection = self._started()
+            connection.send((method, arguments, seconds))
+        except OSError:  # it was lost while it had nothing to do, which is no fault of this question
+            self.close()
+            connection = self._started()
+            connection.send((method, arguments, seconds))
+        return self._reply(connection, seconds)
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._process is not None and self._connection is not None:
+            self._process.kill()
+            self._process.wait()
+            self._connection.close()
+        self._process = self._connection = None
+
+    def _started(self) -> Connection:
+        if self._connection is None:
+            connection = self._connection = self._spawned()
+            try:
+                connection.send_bytes(self._pickled)
+                self._reply(connection, START_SECONDS)
+            except InputError:
+                self.close()
+                raise
+            except OSError as error:  # with every answer it would be the same: no data, but the end of the run
+                self.close()
+                raise RuntimeError(f"a process for judging cannot be started: {error}") from None
+        return self._connection
+
+    def _spawned(self) -> Connection:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "scalerl.tasks.apart_process", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+                start_new_session=True,  # Ctrl-C is for us: we end it when we have saved
+            )
+        return Connection(ours.detach())
+
+    def _reply(self, connection: Connection, seconds: float) -> Any:  # noqa: ANN401
+        if not connection.poll(seconds):
+            self.close()
+            raise TimeoutError(f"timed out after {seconds:g} s")
+        try:
+            kind, value = connection.recv()
+        except (EOFError, OSError):
+            raise ChildProcessError(f"its process ended ({self._last_words()})") from None
+        if kind == "input error":
+            raise InputError(value)
+        if kind == "failed":
+            raise ChildProcessError(value)
+        return value
+
+    def _last_words(self) -> str:
+        code = self._process.wait(timeout=START_SECONDS) if self._process is not None else 0
+        self.close()
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _environment() -> Mapping[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        # Sets of words come in the same order in every process, so that what is made here can be made again.
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }

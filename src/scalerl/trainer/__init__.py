@@ -1,0 +1,1 @@
+"""From a batch of judged groups to new weights."""
