@@ -124,7 +124,7 @@ def test_a_plateau_is_told_as_one_and_a_rise_is_not():
     told = after_each(rising + [rising[-1]] * 40, num_prompts=2000)
     assert [one.name for found in told.values() for one in found] == ["no_progress"]
     (text,) = (one.text for found in told.values() for one in found)
-    assert text.startswith("No progress any more: the held-out pass rate of chain has stayed at 0.68")
+    assert text.startswith("No progress any more: the held-out pass rate of chain has stayed at 0.679 from step 180 to")
 
 
 def test_noise_too_large_to_tell_is_no_alarm():
@@ -158,15 +158,16 @@ def test_a_collapse_is_off_its_forecast_and_says_what_was_forecast():
     assert "At step 100 its end was forecast at 0." in text and "lower optimizer.rate" in text
 
 
-def test_several_tasks_share_the_five_percent():
-    low = [Surprise(rank=0.02, earlier_rank=0.02)] * 6
-    told = {}
-    for num_tasks in (1, 100):
-        alarms = Alarms(drift_tolerance=1e-3, num_tasks=num_tasks)
-        names = [one.name for each in low for one in alarms.after_evaluation(points([0.3]), each)]
-        told[num_tasks] = names.count("off_forecast")
-    assert told[1] == 1 and told[100] in (0, 1)
-    assert alarms.evidence("chain") < 100 * 20 or told[100] == 1
+@pytest.mark.parametrize("num_tasks", [1, 3])
+def test_several_tasks_share_the_five_percent(num_tasks):
+    alarms, before = Alarms(drift_tolerance=1e-3, num_tasks=num_tasks), 0.0
+    for _ in range(30):
+        told = alarms.after_evaluation(points([0.3]), Surprise(rank=0.1, earlier_rank=0.1))
+        if told:
+            break
+        before = alarms.evidence("chain")
+    assert [one.name for one in told] == ["off_forecast"]
+    assert before < 20 * num_tasks <= alarms.evidence("chain")
 
 
 def test_a_resume_goes_on_where_alarms_stood():

@@ -40,35 +40,38 @@ def train(
     plain: Annotated[bool, Option("--plain", help="Plain lines instead of the live display.")] = False,
 ) -> None:
     """Train a model by a recipe, and say where the run will end."""
-    chosen = _chosen(recipe, set_ or [], is_optional=resume)
+    if resume and fork:
+        raise InputError("--resume goes on with a run, --fork begins a new one; expected one of them")
+    chosen = _chosen(_source(recipe, run, is_resumed=resume), set_ or [])
     if dry_run:
         _print_plan(chosen)
         return
-    place = _place(run, recipe)
-    if resume and fork:
-        raise InputError("--resume goes on with a run, --fork begins a new one; expected one of them")
+    place = run or Path("runs") / Path(str(recipe)).stem
     stopping = _Stopping()
     _finish(_begun(chosen, place, resume, fork, stopping, plain), stopping)
 
 
-def _chosen(recipe: str | None, overrides: Sequence[str], *, is_optional: bool) -> Recipe | None:
+def _source(recipe: str | None, run: Path | None, *, is_resumed: bool) -> str:
+    """Where the recipe stands: a resume takes the run's own where none is named."""
+    if recipe is not None:
+        return recipe
+    if not is_resumed:
+        raise InputError("no recipe is named; expected a TOML file or a name that `scalerl recipes` lists")
+    if run is None:
+        raise InputError("--resume needs --run DIR to know which run")
+    from scalerl.run.directory import Run
+
+    return str(Run.read(run).path / "recipe.toml")
+
+
+def _chosen(source: str, overrides: Sequence[str]) -> Recipe:
     from scalerl.recipe.reading import load
 
-    if recipe is None and overrides:
-        raise InputError("--set changes a recipe; name the recipe too")
-    if recipe is None and not is_optional:
-        raise InputError("no recipe is named; expected a TOML file or a name that `scalerl recipes` lists")
-    return None if recipe is None else load(recipe, overrides)
-
-
-def _place(run: Path | None, recipe: str | None) -> Path:
-    if run is None and recipe is None:
-        raise InputError("--resume needs --run DIR to know which run")
-    return run or Path("runs") / Path(str(recipe)).stem
+    return load(source, overrides)
 
 
 def _begun(
-    recipe: Recipe | None, place: Path, is_resumed: bool, parent: Path | None, stopping: _Stopping, plain: bool
+    recipe: Recipe, place: Path, is_resumed: bool, parent: Path | None, stopping: _Stopping, plain: bool
 ) -> Started:
     from scalerl.pipeline.running import fork, resume, start
     from scalerl.report.progress import watchers_of
@@ -78,7 +81,6 @@ def _begun(
 
     if is_resumed:
         return resume(recipe, place, watch, stopping.is_asked)
-    assert recipe is not None
     return (
         start(recipe, place, watch, stopping.is_asked)
         if parent is None
@@ -87,16 +89,18 @@ def _begun(
 
 
 def _finish(started: Started, stopping: _Stopping) -> None:
-    for note in started.notes:
-        typer.echo(f"note: {note}", err=True)
-    typer.echo(f"{started.run.path}: {started.headline}")
+    from scalerl.pipeline.summary import closing, opening
+
     with started, stopping:
+        for note in started.notes:
+            typer.echo(f"note: {note}", err=True)
+        typer.echo(opening(started.parts, started.probe))
         started.loop.run()
-    typer.echo(started.closing)
+    typer.echo(closing(started.run, started.parts.recipe))
 
 
 class _Stopping:
-    """The first interrupt or termination asks the loop to end with a checkpoint; a second interrupt does not wait."""
+    """A first interrupt or termination asks the loop to end with a checkpoint; a second interrupt does not wait."""
 
     def __init__(self) -> None:
         self._asked = False
@@ -120,9 +124,7 @@ class _Stopping:
         typer.echo("stopping with a checkpoint; once more to leave at once", err=True)
 
 
-def _print_plan(recipe: Recipe | None) -> None:
-    if recipe is None:
-        raise InputError("--dry-run prints a recipe; name one")
+def _print_plan(recipe: Recipe) -> None:
     from scalerl.recipe.writing import to_toml
 
     typer.echo(to_toml(recipe))
@@ -137,10 +139,11 @@ def _memory(recipe: Recipe) -> str:
     found, gib = memory_of(recipe), 2**30
     return "\n".join(
         [
-            f"# Memory for {found.num_parameters:,} parameters: about {found.total / gib:.2f} GiB; {found.free / gib:.1f} GiB are free.",
-            f"#   weights, gradients, optimizer  {found.training / gib:8.2f} GiB",
-            f"#   keys and values, {found.num_slots} slots    {found.cache / gib:8.2f} GiB, fewer slots where that is too much",
-            f"#   one chunk of logits            {found.logits / gib:8.2f} GiB",
-            f"#   activations of a micro-batch   {found.activations / gib:8.2f} GiB",
+            f"# Memory for {found.num_parameters:,} parameters: about {found.total / gib:.2f} GiB,"
+            f" and {found.free / gib:.1f} GiB are free.",
+            f"# {found.training / gib:8.2f} GiB weights, gradients, optimizer",
+            f"# {found.cache / gib:8.2f} GiB keys and values of {found.num_slots} slots; a run takes fewer if it must",
+            f"# {found.logits / gib:8.2f} GiB one chunk of logits",
+            f"# {found.activations / gib:8.2f} GiB activations of a micro-batch, roughly",
         ]
     )

@@ -9,11 +9,14 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils.logging import disable_progress_bar
 
 from scalerl.errors import InputError
 from scalerl.model.attention import NAME
 from scalerl.model.policy import Policy
 from scalerl.recipe.sections import Model
+
+disable_progress_bar()  # a bar that runs through in a blink would tear the display
 
 DEMO = "demo"
 

@@ -6,22 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
+import torch
+
+from scalerl.pipeline.alarms import Alarms
+from scalerl.pipeline.alarms_words import Alarm
 from scalerl.pipeline.checkpointing import Remembering
 from scalerl.pipeline.evaluation import Tally, eval_points, tally_lines
 from scalerl.pipeline.live_forecast import LiveForecast
-from scalerl.pipeline.live_forecast_record import FORECASTS, FrozenForecast
+from scalerl.pipeline.live_forecast_record import FrozenForecast
 from scalerl.pipeline.metrics import known, step_metrics
 from scalerl.pipeline.metrics_cost import Reading
 from scalerl.pipeline.metrics_evaluation import evaluation_metrics
 from scalerl.pipeline.metrics_recent import ClippedShare
+from scalerl.pipeline.outlook import EVALS, Outlook, View
 from scalerl.pipeline.parts import Parts
+from scalerl.pipeline.start_drift import StartDrift
 from scalerl.records import EvalPoint, Group
 from scalerl.run.directory import Run
 from scalerl.run.groups import group_lines
-from scalerl.run.names import step_name
+from scalerl.run.names import step_file
 from scalerl.trainer.update_report import UpdateReport
 
-EVALS, METRICS = "evals.jsonl", "metrics.jsonl"
+METRICS, ALARMS = "metrics.jsonl", "alarms.jsonl"
+DRIFT_TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 0.05}
+"""Largest RMS log-ratio between engine and trainer under the same weights, in nats."""
 
 
 class Watcher(Protocol):
@@ -39,32 +47,45 @@ class Watcher(Protocol):
         """Something a person should know now."""
         ...
 
+    def close(self) -> None:
+        """Nothing more will come."""
+        ...
+
 
 class Chronicle:
     """Writes everything down as it happens; after a resume it reads back what it wrote."""
 
     def __init__(self, parts: Parts, run: Run, watchers: Sequence[Watcher]) -> None:
-        self._parts, self._run, self._watchers = parts, run, watchers
+        recipe, self._parts, self._run, self._watchers = parts.recipe, parts, run, watchers
+        unit = "flops" if parts.policy.device.type == "cpu" else "gpu_hours"
+        self._outlook = Outlook(run, LiveForecast(unit=unit, steps=recipe.steps, every=recipe.evaluation.every))
+        self._alarms = Alarms(drift_tolerance=DRIFT_TOLERANCE[parts.policy.dtype], num_tasks=len(parts.tasks))
         self._clipped = ClippedShare()
-        self._points = [EvalPoint(**record) for record in run.records(EVALS)]
+        self._start = StartDrift(parts.policy) if recipe.log.kl_to_start else None
         self.reading = Reading.of(parts.ledger)
         """What had been spent when the last step ended."""
 
     @property
     def remembering(self) -> dict[str, Remembering]:
         """What of this belongs into a checkpoint; the rest is read from the logs."""
-        return {"clipped": self._clipped}
+        return {"clipped": self._clipped, "alarms": self._alarms}
 
     def has_evaluated(self, step: int) -> bool:
         """Whether the curve has its point at a step."""
-        return any(point.step == step for point in self._points)
+        return any(point.step == step for point in self._outlook.points())
 
     def stepped(
         self, step: int, groups: Sequence[Group], report: UpdateReport, before: Reading, after: Reading
-    ) -> None:
-        """Tell of one optimizer step."""
+    ) -> tuple[Alarm, ...]:
+        """Tell of one optimizer step; returns the alarms that it raised."""
         metrics = step_metrics(
-            groups, report, before=before, after=after, curriculum=self._parts.curriculum, tasks=self._parts.tasks
+            groups,
+            report,
+            before=before,
+            after=after,
+            curriculum=self._parts.curriculum,
+            tasks=self._parts.tasks,
+            kl_to_start=self._kl(step, groups),
         )
         metrics |= self._clipped.add(report.was_clipped)
         self.reading = after
@@ -72,42 +93,55 @@ class Chronicle:
         self._record(step, groups)
         for watcher in self._watchers:
             watcher.step(step, metrics)
+        return self._raised(self._alarms.after_step(step, metrics))
 
     def evaluated(self, step: int, tallies: Sequence[Tally]) -> None:
         """Tell of one evaluation, and freeze what it lets one forecast."""
-        parts, recipe = self._parts, self._parts.recipe
         points = eval_points(
             tallies,
             step=step,
-            ledger=parts.ledger,
-            temperature=recipe.evaluation.temperature,
-            device=parts.policy.device.type,
+            ledger=self._parts.ledger,
+            temperature=self._parts.recipe.evaluation.temperature,
+            device=self._parts.policy.device.type,
         )
-        self._points += points
-        self._run.write_file(f"evals/{step_name(step)}.jsonl", tally_lines(tallies))
+        self._run.write_file(step_file("evals", step), tally_lines(tallies))
         for point in points:
             self._run.append(EVALS, asdict(point))
-        forecasts = [self._forecast(point.task) for point in points]
-        for point, forecast in zip(points, forecasts, strict=True):
-            own = [one for one in tallies if one.prompt.task == point.task]
-            metrics = evaluation_metrics(
-                point,
-                prompts=[one.prompt for one in own],
-                num_passed={one.prompt.id: one.num_passed for one in own},
-                forecast=forecast,
-            )
-            self._log(step, metrics)
+        views = [self._outlook.after(point.task) for point in points]
+        for view in views:
+            raised = self._alarms.after_evaluation(view.points, view.surprise, view.forecasts)
+            self._log(step, self._evaluation_metrics(view, tallies))
+            self._raised(raised)
         for watcher in self._watchers:
-            watcher.evaluated(points, [one for one in forecasts if one is not None])
+            watcher.evaluated(points, [view.forecast for view in views if view.forecast is not None])
 
-    def _forecast(self, task: str) -> FrozenForecast | None:
+    def _evaluation_metrics(self, view: View, tallies: Sequence[Tally]) -> dict[str, float]:
+        point = view.points[-1]
+        own = [one for one in tallies if one.prompt.task == point.task]
+        return evaluation_metrics(
+            point,
+            prompts=[one.prompt for one in own],
+            num_passed={one.prompt.id: one.num_passed for one in own},
+            forecast=view.forecast,
+            evidence=self._alarms.evidence(point.task),
+        )
+
+    def close(self) -> None:
+        """Let whoever watches go."""
+        for watcher in self._watchers:
+            watcher.close()
+
+    def _raised(self, alarms: Sequence[Alarm]) -> tuple[Alarm, ...]:
+        for alarm in alarms:
+            self._run.append(ALARMS, asdict(alarm))
+            for watcher in self._watchers:
+                watcher.alarm(alarm.text)
+        return tuple(alarms)
+
+    def _kl(self, step: int, groups: Sequence[Group]) -> float | None:
         recipe = self._parts.recipe
-        unit = "flops" if self._parts.policy.device.type == "cpu" else "gpu_hours"
-        live = LiveForecast(unit=unit, steps=recipe.steps, every=recipe.evaluation.every)
-        found = live.after([point for point in self._points if point.task == task])
-        if found is not None:
-            self._run.append(FORECASTS, found.as_mapping())
-        return found
+        is_due = step % recipe.evaluation.every == 0 or step == recipe.steps
+        return self._start.kl(groups, recipe.sampling.temperature) if self._start and is_due else None
 
     def _log(self, step: int, metrics: Mapping[str, float]) -> None:
         record: dict[str, Any] = {"step": step, **known(metrics)}
@@ -116,5 +150,5 @@ class Chronicle:
     def _record(self, step: int, groups: Sequence[Group]) -> None:
         log = self._parts.recipe.log
         if log.rollouts_every and step % log.rollouts_every == 0:
-            self._run.write_file(f"rollouts/{step_name(step)}.jsonl", group_lines(groups))
+            self._run.write_file(step_file("rollouts", step), group_lines(groups))
             self._run.keep_newest("rollouts", log.rollouts_keep)

@@ -1,8 +1,8 @@
 """The training loop: ask, answer, judge, hand over; take a batch, learn, publish, look, remember.
 
 One process, one device: generation goes on until the trainer may take a batch, then one update is made while the
-sequences in flight stand still, and they go on under the new weights. Everything that happens follows from the recipe
-and the order written here, so that a run can be taken up again bit for bit on a CPU.
+sequences in flight stand still, and they go on under the new weights. Everything that happens follows from the
+recipe and the order written here, so that a run can be taken up again bit for bit on a CPU.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scalerl.pipeline import checkpointing
+from scalerl.pipeline.alarms_words import StoppedError
 from scalerl.pipeline.chronicle import Chronicle
 from scalerl.pipeline.metrics_cost import Reading
 from scalerl.pipeline.parts import Parts
@@ -42,6 +43,7 @@ class Loop:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint of this run."""
         self._waiting = checkpointing.load(checkpoint.path, self._parts, self._chronicle.remembering)
+        self._chronicle.reading = Reading.of(self._parts.ledger)
 
     def run(self) -> None:
         """Train to the last step, or until asked to stop; either way the last thing is a checkpoint."""
@@ -93,7 +95,11 @@ class Loop:
         parts.staleness.updated()
         parts.generator.engine.take_up(self.step)
         self._charge(report)
-        self._chronicle.stepped(self.step, groups, report, before, Reading.of(parts.ledger))
+        raised = self._chronicle.stepped(self.step, groups, report, before, Reading.of(parts.ledger))
+        for alarm in raised:
+            if alarm.stops_run:
+                self._checkpoint()
+                raise StoppedError(alarm.text)
 
     def _update(self, groups: list[Group]) -> UpdateReport:
         try:

@@ -38,6 +38,16 @@ class Started:
     notes: tuple[str, ...]
     """What was found on the way, in words."""
     probe: Probe
+    chronicle: Chronicle
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.chronicle.close()
+        self.parts.court.judge.close()
+        self.parts.evaluator.judge.close()
+        self.run.close()
 
 
 def start(
@@ -52,7 +62,7 @@ def start(
 
 
 def resume(
-    recipe: Recipe | None, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
+    recipe: Recipe, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
 ) -> Started:
     """Go on with a run from its last checkpoint, or from its start where there is none."""
     run = Run.open(place)
@@ -109,13 +119,11 @@ def _started(
     found = probe(
         parts.policy, parts.encoder, parts.limits, parts.evaluator.prompts, parts.recipe.sampling.temperature
     )
-    return Started(loop=loop, parts=parts, run=run, notes=notes, probe=found)
+    return Started(loop=loop, parts=parts, run=run, notes=notes, probe=found, chronicle=chronicle)
 
 
-def _agreed(asked: Recipe | None, kept: Recipe, place: Path) -> Recipe:
+def _agreed(asked: Recipe, kept: Recipe, place: Path) -> Recipe:
     """The run's own recipe, with what a resume may change taken from the one that was asked for."""
-    if asked is None:
-        return kept
     found = differences(kept, asked, ignore=MAY_CHANGE)
     if found:
         raise InputError(

@@ -45,11 +45,11 @@ class Surprise:
 
 
 def evidence(surprises: Sequence[Surprise]) -> float:
-    """The capital after these evaluations: odds against the run following its forecasts from above.
+    """The capital after these evaluations: how strongly they speak for a run below its forecasts.
 
     >>> as_forecast = Surprise(rank=0.5, earlier_rank=0.5)
     >>> round(evidence([as_forecast] * 10), 2), evidence([Surprise(rank=0.1, earlier_rank=0.1)] * 10) > THRESHOLD
-    (0.52, True)
+    (0.7, True)
     """
     return SHARE_OF_SHOCKS * _of_shocks(surprises) + (1 - SHARE_OF_SHOCKS) * _of_drifts(surprises)
 

@@ -152,5 +152,6 @@ class Log:
 
     rollouts_every: int = knob(10, "Steps between recorded batches of rollouts; 0 records none.", at_least=0)
     rollouts_keep: int = knob(20, "Newest recorded batches that are kept; 0 keeps all.", at_least=0)
+    kl_to_start: bool = knob(True, "Keep a copy of the starting policy and log how far training has moved from it.")
     wandb: str = knob("", "Weights & Biases project; empty is off.")
     tensorboard: bool = knob(False, "Write TensorBoard event files into the run directory.")

@@ -171,7 +171,9 @@ class Engine:
         """Sample from each hidden state, no more logits at a time than a chunk of tokens has."""
         parts = [
             sample(self._policy.logits(some).div_(self._temperature), their)
-            for some, their in zip(*(one.split(self._policy.chunk_tokens) for one in (hidden, chances)), strict=True)
+            for some, their in zip(
+                *(one.split(self._policy.chunk_tokens) for one in (hidden, chances)), strict=True
+            )
         ]
         tokens, log_probs = zip(*parts, strict=True)
         return torch.cat(tokens), torch.cat(log_probs)

@@ -1,0 +1,53 @@
+"""Where each task of a run will end, frozen into `forecasts.jsonl` after every evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scalerl.pipeline.live_forecast import LiveForecast
+from scalerl.pipeline.live_forecast_record import FORECASTS, FrozenForecast
+from scalerl.pipeline.sequential import Surprise
+from scalerl.readers.prompt_counts import prompt_counts
+from scalerl.records import EvalPoint
+from scalerl.run.directory import Run
+
+EVALS = "evals.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """What one evaluation lets one say of its task."""
+
+    points: tuple[EvalPoint, ...]
+    """All evaluations of the task so far."""
+    forecast: FrozenForecast | None
+    surprise: Surprise | None
+    """Where this evaluation came in what was forecast for it."""
+    forecasts: tuple[FrozenForecast, ...]
+    """All forecasts of the task so far, this one included."""
+
+
+class Outlook:
+    """Reads the curve back from the run's own files, as anyone else would."""
+
+    def __init__(self, run: Run, live: LiveForecast) -> None:
+        self._run, self._live = run, live
+
+    def after(self, task: str) -> View:
+        """Forecast a task from its evaluations so far, and keep what was forecast."""
+        points = tuple(point for point in self.points() if point.task == task)
+        counts = prompt_counts(self._run.path, [point.step for point in points], task, [])
+        forecast = self._live.after(points, counts)
+        if forecast is not None:
+            self._run.append(FORECASTS, forecast.as_mapping())
+        made = [FrozenForecast.of_mapping(record) for record in self._run.records(FORECASTS)]
+        return View(
+            points=points,
+            forecast=forecast,
+            surprise=self._live.surprise(points, counts),
+            forecasts=tuple(one for one in made if one.task == task),
+        )
+
+    def points(self) -> list[EvalPoint]:
+        """Every evaluation of the run."""
+        return [EvalPoint(**record) for record in self._run.records(EVALS)]

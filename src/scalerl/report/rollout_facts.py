@@ -1,0 +1,65 @@
+"""What is known of a rollout beside its text, in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scalerl.records import Rollout
+from scalerl.report.rollout_reading import Recorded
+
+DASH = "\N{EN DASH}"
+
+
+def title(one: Recorded) -> str:
+    """Which rollout it is."""
+    prompt = one.group.prompt
+    parts = [*([] if one.step is None else [f"step {one.step}"]), prompt.id]
+    parts += [f"difficulty {prompt.difficulty}"] if prompt.difficulty else []
+    parts += [f"answer {one.place + 1} of {len(one.group.rollouts)}"]
+    return " · ".join(parts)
+
+
+def verdict(rollout: Rollout) -> str:
+    """What the judge said, in one word."""
+    if rollout.verdict is None:
+        return "not judged"
+    if rollout.verdict.error:
+        return "judge failed"
+    return "right" if rollout.passed else "wrong"
+
+
+def facts(one: Recorded) -> str:
+    """Verdict, reward, length, and the policy versions that wrote it."""
+    rollout = one.rollout
+    parts = [verdict(rollout), *(["interrupted"] if rollout.is_interrupted else [])]
+    parts += ["truncated"] if rollout.ending == "truncated" else []
+    parts += [f"reward {rollout.reward:g}"] if np.isfinite(rollout.reward) else []
+    forced = int(np.count_nonzero(~rollout.is_trainable))
+    parts += [f"{len(rollout.tokens)} tokens" + (f", {forced} of them forced" if forced else "")]
+    parts += [f"policy version {between(rollout.versions)}"]
+    parts += [] if one.lag is None else [f"lag {between(one.lag)}"]
+    return " · ".join(parts)
+
+
+def problem(rollout: Rollout) -> str:
+    """Why the judge could not judge; nothing where it could."""
+    return "" if rollout.verdict is None else rollout.verdict.error
+
+
+def expected(answer: Any) -> str:  # noqa: ANN401 - anything that JSON can hold
+    """What the judge compares with."""
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def between(values: NDArray[np.int32]) -> str:
+    """The lowest and the highest of some numbers.
+
+    >>> between(np.array([7, 7, 8])), between(np.array([3, 3]))
+    ('7\N{EN DASH}8', '3')
+    """
+    low, high = int(values.min()), int(values.max())
+    return str(low) if low == high else f"{low}{DASH}{high}"
