@@ -107,3 +107,18 @@ def mixture(tmp_path: Path) -> Callable[[str, float], Path]:
         return lines(tmp_path / name / "evals.jsonl", rows).parent
 
     return write
+
+
+TINY = (
+    "steps=3 batch.prompts=4 batch.samples=4 task.num_prompts=40 evaluation.prompts=12 evaluation.every=1 "
+    "checkpoint.every=1 checkpoint.keep=9 log.rollouts_every=1 log.rollouts_keep=0 runtime.device=cpu"
+)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three steps of the demo's policy: every rollout recorded, every step evaluated and kept."""
+    place = tmp_path_factory.mktemp("trained") / "run"
+    overrides = [word for one in TINY.split() for word in ("--set", one)]
+    assert run(["train", "demo", "--plain", "--run", str(place), *overrides]) == 0
+    return place

@@ -124,7 +124,9 @@ def test_a_plateau_is_told_as_one_and_a_rise_is_not():
     told = after_each(rising + [rising[-1]] * 40, num_prompts=2000)
     assert [one.name for found in told.values() for one in found] == ["no_progress"]
     (text,) = (one.text for found in told.values() for one in found)
-    assert text.startswith("No progress any more: the held-out pass rate of chain has stayed at 0.679 from step 180 to")
+    assert text.startswith(
+        "No progress any more: the held-out pass rate of chain has stayed at 0.679 from step 180 to"
+    )
 
 
 def test_noise_too_large_to_tell_is_no_alarm():

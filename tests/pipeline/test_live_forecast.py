@@ -67,7 +67,11 @@ def test_it_says_what_scalerl_forecast_says():
 def test_the_end_lies_where_the_law_that_made_the_points_ends():
     frozen = LIVE.after(risen(30, num_prompts=4096))
     assert frozen is not None
-    assert frozen.end.low < SIGMOID(np.array([400.0]), ceiling=0.75, rate=1.9, place=60.0, start=0.3)[0] < frozen.end.high
+    assert (
+        frozen.end.low
+        < SIGMOID(np.array([400.0]), ceiling=0.75, rate=1.9, place=60.0, start=0.3)[0]
+        < frozen.end.high
+    )
     assert frozen.end.evaluation_low <= frozen.end.low and frozen.end.high - frozen.end.low < 0.06
 
 
@@ -104,7 +108,9 @@ def test_a_surprise_asks_the_forecasts_from_before():
     found = LIVE.surprise(CURVE)
     assert found is not None and LIVE.surprise(CURVE[:4]) is None and LIVE.surprise(CURVE[:5]) is not None
     curve = curve_of(CURVE, "flops")
-    assert found.rank == predictive_after(curve_of(CURVE[:-1], "flops"), 11).rank(curve.last_compute, CURVE[-1].pass_rate)
+    assert found.rank == predictive_after(curve_of(CURVE[:-1], "flops"), 11).rank(
+        curve.last_compute, CURVE[-1].pass_rate
+    )
     fallen = LIVE.surprise([*CURVE[:-1], replace(CURVE[-1], pass_rate=CURVE[-1].pass_rate - 0.1)])
     assert fallen is not None and fallen.rank < 1e-4 and fallen.earlier_rank < 1e-2
 
@@ -123,7 +129,9 @@ def test_outcomes_by_hand():
     assert (outcome.horizon, outcome.step, outcome.came) == ("soon", 20, 0.57)
     assert outcome.error == pytest.approx(0.07) and outcome.is_inside and not outcome.is_level_inside
     assert outcome.rank == pytest.approx(0.85)
-    (outside,) = score([replace(record, end=record.soon, soon=expected(999, quantiles))], [replace(came[2], pass_rate=0.7)])
+    (outside,) = score(
+        [replace(record, end=record.soon, soon=expected(999, quantiles))], [replace(came[2], pass_rate=0.7)]
+    )
     assert (outside.horizon, outside.is_inside, outside.rank) == ("end", False, 1.0)
 
 

@@ -165,7 +165,9 @@ def test_the_clipped_share_forgets_and_survives_a_resume():
 def everything():
     """Every key that a run can log."""
     groups = [
-        group(rollout(True, versions=(1,) * 3), rollout(False, versions=(0, 1), is_interrupted=True), difficulty="2")
+        group(
+            rollout(True, versions=(1,) * 3), rollout(False, versions=(0, 1), is_interrupted=True), difficulty="2"
+        )
     ]
     prompts = [groups[0].prompt]
     curriculum = Curriculum(prompts, {"chain": 1}, sections.Curriculum(), 0)

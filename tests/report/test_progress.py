@@ -78,6 +78,12 @@ def test_the_picture_says_where_the_run_stands():
     assert text.count(POINT) == 6
 
 
+def test_a_run_that_never_begins_leaves_the_terminal_alone():
+    out = screen(is_terminal=True)
+    LiveDisplay(Facts(steps=9, now=Clock()), out, name="demo").close()
+    assert out.file.getvalue() == ""
+
+
 def test_only_the_newest_alarms_stay():
     display = LiveDisplay(Facts(steps=9, now=Clock()), screen(is_terminal=True), name="demo")
     for number in range(5):
@@ -197,6 +203,9 @@ def test_weights_and_biases_works_offline(tmp_path, monkeypatch):
     assert run.summary["lag/mean"] == 1.25 and run.summary["step"] == 4
     sinks.close()
     assert wandb.run is None and list(tmp_path.glob("wandb/offline-run-*/*.wandb"))
+    again = sinks_of(Log(wandb="a-project"), tmp_path)
+    assert wandb.run.id == run.id
+    again.close()
 
 
 @pytest.mark.parametrize(("module", "log"), [("wandb", Log(wandb="x")), ("tensorboard", Log(tensorboard=True))])

@@ -75,7 +75,9 @@ def test_a_log_stands_at_the_top(tmp_path, name):
 def test_files_are_whole_and_inside(tmp_path):
     with Run.create(tmp_path / "run", "") as run:
         run.write_file("evals/step-000100.jsonl", b"old\n")
+        (tmp_path / "reader").hardlink_to(tmp_path / "run/evals/step-000100.jsonl")
         run.write_file("evals/step-000100.jsonl", b"new\n")
+        assert (tmp_path / "reader").read_bytes() == b"old\n"  # replaced, not written over
         assert [path.name for path in (tmp_path / "run/evals").iterdir()] == ["step-000100.jsonl"]
         assert (tmp_path / "run/evals/step-000100.jsonl").read_bytes() == b"new\n"
         for name in ("../a", "/a", "a/b/c"):

@@ -167,6 +167,15 @@ def test_a_failed_replacement_leaves_the_old_one(run):
     assert names(run) == ["step-000001"] and weights(run.latest_checkpoint()) == "old"
 
 
+def test_an_error_that_is_not_the_disks_stays_what_it_is(run):
+    def fill(folder):
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug") as error:
+        run.checkpoint(1, fill)
+    assert type(error.value) is RuntimeError and names(run) == []
+
+
 def test_a_manifest_of_its_own_is_refused(run):
     with pytest.raises(ValueError, match=r"may not hold a manifest.json of its own"):
         run.checkpoint(1, lambda folder: (folder / "manifest.json").write_text("{}"))
@@ -176,6 +185,11 @@ def test_a_manifest_of_its_own_is_refused(run):
 SMALL_DISK = """
 import resource, sys
 from scalerl.run import Run, WriteError
+def like_torch(folder):
+    try:
+        (folder / "weights").write_bytes(b"x" * 5000)
+    except OSError:
+        raise RuntimeError("unexpected pos 640 vs 534") from None
 run = Run.create(sys.argv[1], "")
 run.checkpoint(1, lambda folder: (folder / "weights").write_bytes(b"x" * 1000))
 run.append("metrics.jsonl", {"a": "x" * 3000})
@@ -184,6 +198,7 @@ for attempt in (
     lambda: run.append("metrics.jsonl", {"a": "x" * 3000}),
     lambda: run.write_file("evals/step-000002.jsonl", b"x" * 5000),
     lambda: run.checkpoint(2, lambda folder: (folder / "weights").write_bytes(b"x" * 5000)),
+    lambda: run.checkpoint(3, like_torch),
 ):
     try:
         attempt()
@@ -196,8 +211,9 @@ run.append("metrics.jsonl", {"a": "y"})
 def test_files_that_the_disk_takes_only_half_of(tmp_path):
     command = [sys.executable, "-c", SMALL_DISK, str(tmp_path / "run")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert len(said) == 3 and all("cannot be written (File too large)" in line for line in said)
+    assert len(said) == 4 and all("cannot be written (File too large)" in line for line in said)
     assert "metrics.jsonl" in said[0] and "step-000002.jsonl" in said[1] and "that of step 1 is whole" in said[2]
+    assert "the checkpoint of step 3" in said[3] and "that of step 1 is whole" in said[3]
     run = Run.read(tmp_path / "run")
     assert run.latest_checkpoint().step == 1
     assert [len(record["a"]) for record in run.records("metrics.jsonl")] == [3000, 1]

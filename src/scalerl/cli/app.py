@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from scalerl import __version__
-from scalerl.cli import backtest, budget, compare, fit, forecast, report, train
+from scalerl.cli import (
+    backtest,
+    budget,
+    compare,
+    evaluate,
+    export,
+    fit,
+    forecast,
+    recipes_command,
+    replay,
+    report,
+    show,
+    train,
+    warmstart,
+)
 from scalerl.cli.grouped import grouped
 
 _EXAMPLES = """[dim]scalerl forecast run.csv --at 2e4,4e4 --reach 0.6[/dim]
@@ -23,9 +37,11 @@ app = typer.Typer(
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (train, fit, forecast, compare, budget, backtest, report):
+for module in (train, show, export, replay, warmstart, fit, forecast, compare, budget, backtest, report):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=module.EXAMPLE)(grouped(getattr(module, name)))
+app.command("eval", epilog=evaluate.EXAMPLE)(grouped(evaluate.evaluate))
+app.command("recipes", epilog=recipes_command.EXAMPLE)(grouped(recipes_command.recipes))
 
 
 def _show_version(is_asked: bool) -> None:

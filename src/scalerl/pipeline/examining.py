@@ -74,6 +74,7 @@ class Candidate:
     policy: Policy
     encoder: Encoder
     step: int
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def of_run(cls, run: Run, recipe: Recipe, step: int | None) -> Candidate:
@@ -81,7 +82,8 @@ class Candidate:
         _set_threads(recipe)
         checkpoint = checkpoint_of(run, step)
         policy = policy_at(run, recipe, checkpoint)
-        return cls._with(recipe, policy, str(model_folder(run)), checkpoint.step)
+        found = cls._with(recipe, policy, str(model_folder(run)), checkpoint.step)
+        return replace(found, warnings=checkpoint.warnings)
 
     @classmethod
     def of_model(cls, path: str, recipe: Recipe) -> Candidate:
@@ -95,6 +97,10 @@ class Candidate:
     def _with(cls, recipe: Recipe, policy: Policy, tokenizer: str, step: int) -> Candidate:
         encoder = Encoder(load_tokenizer(tokenizer), recipe.prompt, model_stops(policy))
         return cls(recipe=recipe, policy=policy, encoder=encoder, step=step)
+
+    def pool(self) -> Sequence[Prompt]:
+        """The prompts that its recipe trains on."""
+        return task_of(self.recipe.task, num_held_out=self.recipe.evaluation.prompts).prompts()
 
     def groups(self, exam: Exam) -> Iterator[Group]:
         """Judged answers to each prompt as they are done; the same as a run's own evaluation of that step."""

@@ -68,19 +68,24 @@ def model_folder(run: Run) -> Path:
     """Configuration and tokenizer as the run keeps them."""
     place = run.path / MODEL
     if not (place / "config.json").is_file():
-        raise InputError(
-            f"keeps no model: there is no {MODEL}/config.json; expected a run of `scalerl train`", file=run.path
-        )
+        raise InputError(f"keeps no {MODEL}/config.json; expected a run of `scalerl train`", file=run.path)
     return place
 
 
 def export(run: Run, recipe: Recipe, checkpoint: Checkpoint, place: Path, dtype: torch.dtype | None = None) -> None:
     """Write a folder that transformers loads, whole or not at all; in the precision of training unless told."""
     with new_folder(place) as making:
-        module_at(run, recipe, checkpoint, dtype or _trained_dtype(run)).save_pretrained(making)
+        save_module(module_at(run, recipe, checkpoint, dtype or _trained_dtype(run)), making)
         for file in model_folder(run).iterdir():
             if file.name != "config.json":  # the one just written knows the precision
                 shutil.copyfile(file, making / file.name)
+
+
+def save_module(module: PreTrainedModel, folder: Path) -> None:
+    """Write configuration and weights; tied weights once."""
+    module.save_pretrained(folder)
+    for file in folder.glob("*.safetensors"):  # the library makes them private, whatever this process would
+        file.chmod((folder / "config.json").stat().st_mode)
 
 
 @contextmanager

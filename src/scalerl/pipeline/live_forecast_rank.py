@@ -13,6 +13,8 @@ from scalerl.scaling.fit import fit_draws
 from scalerl.scaling.law import law
 from scalerl.scaling.noise import noise
 
+SMALLEST_DEVIATION = 0.003
+"""Noise is taken for at least this: near 0 and 1 a handful of answers would pass for a surprise."""
 NUM_STEPS = 60
 """Halvings in which a quantile is found: more than a float can tell apart."""
 
@@ -55,7 +57,8 @@ class Predictive:
 def predictive(draws: Draws, fitted: Curve) -> Predictive:
     """The distribution of one more evaluation of a fitted curve, with as many samples as the last ones."""
     assert draws.strays is not None, "only the posterior knows how a run wanders"
-    return Predictive(draws=draws, noise_variance=draws.strays.factor * np.median(noise(fitted).variance[-5:]))
+    variance = draws.strays.factor * np.median(noise(fitted).variance[-5:])
+    return Predictive(draws=draws, noise_variance=np.maximum(variance, SMALLEST_DEVIATION**2))
 
 
 def predictive_after(curve: Curve, num_points: int) -> Predictive:

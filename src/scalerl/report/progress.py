@@ -90,7 +90,6 @@ class LiveDisplay:
         self._out = out
         # Drawn by whoever reports and by no thread of its own: nothing changes under a picture while it is drawn.
         self._live = Live(console=out, auto_refresh=False, get_renderable=self.picture)
-        self._live.start()
         self._drawn = facts.now()
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -110,11 +109,15 @@ class LiveDisplay:
         self._draw()
 
     def close(self) -> None:
-        """Leave the last picture on the screen."""
-        self._draw()
-        self._live.stop()
+        """Leave the last picture on the screen, if there was any."""
+        if self._live.is_started:
+            self._draw()
+            self._live.stop()
 
     def _draw(self) -> None:
+        # Begun with the first picture: a run that is refused before must leave the terminal as it was.
+        if not self._live.is_started:
+            self._live.start()
         self._drawn = self._facts.now()
         self._live.refresh()
 

@@ -7,6 +7,7 @@ from html import escape
 from string import Template
 
 import scalerl
+from scalerl.pipeline.scoring import by_number
 from scalerl.report.html_parts import heading, paragraph, section, table_part
 from scalerl.report.page_style import STYLE
 from scalerl.report.rollout_facts import expected, facts, problem, title, verdict
@@ -57,7 +58,7 @@ def _filters(recorded: Sequence[Recorded]) -> str:
     found = [
         _select("verdict", "Verdict", sorted({verdict(one.rollout) for one in recorded})),
         _select("task", "Task", sorted({one.task for one in prompts})),
-        _select("difficulty", "Difficulty", sorted({one.difficulty for one in prompts}, key=_by_number)),
+        _select("difficulty", "Difficulty", sorted({one.difficulty for one in prompts}, key=by_number)),
         _select("interrupted", "Interrupted", ["no", "yes"]),
         _select("truncated", "Truncated", ["no", "yes"]),
         '<label>Words <input type="search" name="words"></label>',
@@ -106,13 +107,6 @@ def _piece(piece: Piece) -> str:
 
 def _pre(text: str) -> str:
     return f"<pre>{escape(visible(text))}</pre>"
-
-
-def _by_number(label: str) -> tuple[float, str]:
-    try:
-        return float(label), label
-    except ValueError:
-        return float("inf"), label
 
 
 def _footer() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from scalerl.pipeline.scoring import by_number
 from scalerl.report.rollout_reading import Recorded
 from scalerl.report.table import Cell, Table, number, number_column, words, words_column
 from scalerl.scaling.number_text import UNKNOWN, value_text
@@ -15,7 +16,7 @@ ALL = "all"
 
 def summary_table(recorded: Sequence[Recorded]) -> Table:
     """One row for each difficulty of each task, hardest last where labels are numbers, and one for all."""
-    labels = sorted({_label(one) for one in recorded}, key=_order)
+    labels = sorted({_label(one) for one in recorded}, key=lambda label: (label[0], by_number(label[1])))
     commonest = sorted(labels, key=lambda label: -sum(_label(one) == label for one in recorded))[:MOST_ROWS]
     shown = [label for label in labels if label in commonest]
     rows = [_row(label, [one for one in recorded if _label(one) == label]) for label in shown]
@@ -40,14 +41,6 @@ def summary_table(recorded: Sequence[Recorded]) -> Table:
 
 def _label(one: Recorded) -> tuple[str, str]:
     return one.group.prompt.task, one.group.prompt.difficulty
-
-
-def _order(label: tuple[str, str]) -> tuple[str, float, str]:
-    task, difficulty = label
-    try:
-        return task, float(difficulty), difficulty
-    except ValueError:
-        return task, float("inf"), difficulty
 
 
 def _row(label: tuple[str, str], recorded: Sequence[Recorded]) -> tuple[Cell, ...]:

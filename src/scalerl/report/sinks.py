@@ -70,11 +70,17 @@ def sinks_of(log: Log, place: Path) -> Sinks:
 
 
 class WeightsAndBiases:
-    """A run of Weights & Biases; whether it is online, and as whom, is that package's own business."""
+    """A run of Weights & Biases, the same after a resume; whether it is online is that package's own business."""
 
     def __init__(self, *, project: str, place: Path) -> None:
         wandb = _module("wandb", key="log.wandb", extra="wandb")
-        self._run: Any = wandb.init(project=project, name=place.name, dir=str(place))
+        known = place / "wandb" / "id"
+        earlier = known.read_text() if known.is_file() else None
+        self._run: Any = wandb.init(
+            project=project, name=place.name, dir=str(place), id=earlier, resume="allow" if earlier else None
+        )
+        known.parent.mkdir(exist_ok=True)
+        known.write_text(str(self._run.id))
         # A resumed run logs some steps again, which its own step counter would refuse.
         self._run.define_metric("*", step_metric="step")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scalerl.errors import InputError
 from scalerl.run import manifest as manifests
-from scalerl.run.durable import TEMPORARY, beside, discard, sync
+from scalerl.run.durable import TEMPORARY, beside, discard, sync, write_whole
 from scalerl.run.manifest import Manifest
 from scalerl.run.names import by_step, step_name
 
@@ -37,12 +37,11 @@ def write(folder: Path, step: int, fill: Callable[[Path], None], logs: Mapping[s
     discard(making)
     making.mkdir(parents=True)
     try:
-        fill(making)
+        _filled(making, fill)
         manifest = manifests.seal(making, step, logs)
         _publish(making, place)
     except BaseException:
         discard(making)
-        _put_back(folder)
         raise
     return Checkpoint(step=step, path=place, manifest=manifest)
 
@@ -88,6 +87,17 @@ def sweep(folder: Path) -> None:
     _put_back(folder)
     for path in folder.glob(TEMPORARY):
         discard(path)
+
+
+def _filled(making: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a folder; where that fails on a full disk, the error says so."""
+    try:
+        fill(making)
+    except OSError:
+        raise
+    except Exception:  # torch and safetensors have errors of their own, which do not tell: ask the disk
+        write_whole(making / "probe", bytes(2**20))
+        raise
 
 
 def _publish(making: Path, place: Path) -> None:

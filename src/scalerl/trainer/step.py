@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -95,7 +95,7 @@ class Trainer:
 
 
 @contextmanager
-def _recomputing(policy: Trainable, is_on: bool) -> Iterator[None]:
+def _recomputing(policy: Trainable, is_on: bool) -> Generator[None, None, None]:
     """Recompute activations in here only: the engine shares the module."""
     if not is_on:
         yield
