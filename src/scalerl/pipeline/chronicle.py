@@ -70,9 +70,10 @@ class Chronicle:
         """What of this belongs into a checkpoint; the rest is read from the logs."""
         return {"clipped": self._clipped, "alarms": self._alarms}
 
-    def has_evaluated(self, step: int) -> bool:
-        """Whether the curve has its point at a step."""
-        return any(point.step == step for point in self._outlook.points())
+    @property
+    def has_begun(self) -> bool:
+        """Whether the curve has its first point."""
+        return bool(self._outlook.points())
 
     def stepped(
         self, step: int, groups: Sequence[Group], report: UpdateReport, before: Reading, after: Reading

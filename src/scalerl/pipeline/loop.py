@@ -48,7 +48,7 @@ class Loop:
     def run(self) -> None:
         """Train to the last step, or until asked to stop; either way the last thing is a checkpoint."""
         with self._parts.ledger.clock("idle"):
-            if not self._chronicle.has_evaluated(self.step):
+            if not self._chronicle.has_begun:
                 self._evaluate()
             while not self.is_done and self._generate():
                 self._learn()
