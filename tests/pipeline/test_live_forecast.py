@@ -16,6 +16,7 @@ from scalerl.pipeline.live_forecast_rank import predictive, predictive_after
 from scalerl.pipeline.live_forecast_record import PROBABILITIES, Expected, FrozenForecast
 from scalerl.pipeline.live_forecast_score import score
 from scalerl.pipeline.sequential import THRESHOLD, Surprise, evidence
+from scalerl.scaling.curve import PromptCounts
 from scalerl.scaling.law import law
 from scalerl.scaling.priors import LogNormal, Priors
 from scalerl.scaling.scores import crps
@@ -102,6 +103,21 @@ def test_ranks_and_quantiles_are_those_of_the_draws():
     found = chances.quantiles(2e14, PROBABILITIES)
     assert found == pytest.approx(np.quantile(made, PROBABILITIES), abs=2e-3)
     assert [chances.rank(2e14, value) for value in found] == pytest.approx(PROBABILITIES)
+
+
+def test_passes_of_each_prompt_tell_the_noise():
+    # The same pass rates, once from prompts that are always or never passed, once from prompts at the mean.
+    mean = np.array([[point.pass_rate] for point in CURVE])
+    prompts = tuple(str(number) for number in range(512))
+    asked = np.full((12, 512), 4.0)
+    settled = np.where(np.arange(512) < np.round(512 * mean), 4.0, 0.0)
+    even = np.broadcast_to(4 * mean, asked.shape)
+    widths = []
+    for passed in (settled, even):
+        counts = PromptCounts(prompts=prompts, num_passed=passed, num_samples=asked)
+        soon = LIVE.after(CURVE, counts).soon
+        widths.append(soon.quantiles[-1] - soon.quantiles[0])
+    assert widths[0] < 0.8 * widths[1]
 
 
 def test_a_surprise_asks_the_forecasts_from_before():

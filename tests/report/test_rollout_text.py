@@ -37,7 +37,9 @@ def rollout(text: str = "a </think> b", *, passed: bool = True, **changes: objec
 
 
 def recorded(one: Rollout, difficulty: str = "2", step: int | None = 6, **changes: str) -> Recorded:
-    prompt = Prompt(**({"id": "chain:1", "task": "chain", "text": "1 ?", "answer": 3} | changes), difficulty=difficulty)
+    prompt = Prompt(
+        **({"id": "chain:1", "task": "chain", "text": "1 ?", "answer": 3} | changes), difficulty=difficulty
+    )
     group = Group(
         prompt=prompt, prompt_tokens=np.ones(1, np.int32), rollouts=(one,), admission=0, admitted_version=3
     )
@@ -88,6 +90,10 @@ def test_lag_is_counted_from_the_version_before_the_step():
 def test_forced_tokens_are_counted():
     one = rollout(is_trainable=np.array([True, True, False, False, True]))
     assert "5 tokens, 2 of them forced" in facts(recorded(one))
+
+
+def test_a_right_answer_without_its_end_says_why_it_failed():
+    assert facts(recorded(CUT)).startswith("wrong · truncated (right as far as it goes) · reward 1 ")
 
 
 def test_what_steers_a_terminal_is_written_out():

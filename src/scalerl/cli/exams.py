@@ -47,6 +47,12 @@ class Asking:
 
     def ks(self, num_samples: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The k of pass@k and of maj@k; all answers together unless told."""
+        from scalerl.pipeline.measures import MOST_SAMPLES
+
+        if num_samples > MOST_SAMPLES:
+            raise InputError(
+                f"--samples is {num_samples}; expected at most {MOST_SAMPLES}, else maj@k has no count"
+            )
         return _ks("--pass-at", self.pass_at, num_samples), _ks("--maj-at", self.maj_at, num_samples)
 
     def exams(self, recipe: Recipe) -> list[Exam]:

@@ -22,7 +22,6 @@ COLUMNS = {
     "Loss": "loss/value",
     "Gradient": "gradient/norm",
     "Groups": "batch/surviving_groups",
-    "Tokens": "batch/trained_tokens",
     "Capped": "loss/capped_share",
     "Ratio, 99%": "ratio/p99",
     "KL": "kl/sampling_k3",
@@ -51,6 +50,7 @@ def replay(
     # Steps before a checkpoint are in its weights already.
     first, last = ((start or 0) + 1, None) if steps_ is None else span("--steps", steps_)
 
+    from scalerl.pipeline.exporting import checkpoint_of
     from scalerl.pipeline.replaying import recorded_steps, trainer_of
     from scalerl.pipeline.replaying import replay as replay_of
     from scalerl.recipe.reading import load
@@ -58,8 +58,9 @@ def replay(
     from scalerl.run.names import RECIPE
 
     source = Run.read(run)
+    begin = None if start is None else checkpoint_of(source, start)
     files = recorded_steps(source, first, last)
-    trainer = trainer_of(source, load(Path(run) / RECIPE, set_ or []), start)
+    trainer = trainer_of(source, load(Path(run) / RECIPE, set_ or []), begin)
     found: list[Replayed] = []
     try:
         with steps(len(files), "learning from") as step:
@@ -102,4 +103,4 @@ def _table(found: Sequence[Replayed]) -> Table:
 
 
 def _text(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:.4g}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"

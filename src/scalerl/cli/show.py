@@ -118,6 +118,6 @@ def _write(page: Path, run: str, found: Sequence[Recorded], most: int, table: Ta
     from scalerl.report.rollout_page import rollout_page
 
     left_out = f"The first {most} of {len(found)} rollouts; --limit takes more." if len(found) > most else ""
-    text = rollout_page(run, found[:most], table, tags, left_out)
+    text = rollout_page(Path(run).name or run, found[:most], table, tags, left_out)
     write_atomically(text.encode(errors="backslashreplace"), page)
     note(f"wrote {page}")

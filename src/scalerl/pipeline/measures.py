@@ -10,7 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_SAMPLES = 1_000
+"""The ways to take half of more answers are more than a float can count."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,12 +86,14 @@ def majority_at(one: Answered, k: int) -> float:
     1.0
     """
     _check(one, k)
+    assert one.num_samples <= MOST_SAMPLES, f"{one.num_samples} answers are too many to count all ways"
     counts = Counter(one.votes)
     right = Counter(vote for vote, passed in zip(one.votes, one.passed, strict=True) if passed)
     num_abstaining = counts.pop("", 0)
     answers = [(count, right[vote]) for vote, count in counts.items()]
-    total = sum((_ways_won_with(most, k, answers, num_abstaining) for most in range(1, k + 1)), Fraction())
-    return float(total / math.comb(one.num_samples, k))
+    most = min(k, max(counts.values(), default=0))
+    won = (_won_with(votes, k, answers, num_abstaining) for votes in range(1, most + 1))
+    return math.fsum(won) / math.comb(one.num_samples, k)
 
 
 def ballot(text: str) -> str:
@@ -100,32 +107,31 @@ def ballot(text: str) -> str:
     return " ".join(found.split())
 
 
-def _ways_won_with(most: int, k: int, answers: Sequence[tuple[int, int]], num_abstaining: int) -> Fraction:
+def _won_with(most: int, k: int, answers: Sequence[tuple[int, int]], num_abstaining: int) -> float:
     """Over all ways to take k where the winners have `most` votes each: the sum of the winners' share of right.
 
-    Answer after answer is added to a table: by places taken and number of winners so far, the number of ways, and
-    over these ways the sum of the winners' right votes. All are whole numbers; shares are formed at the end.
+    Answer after answer is added to two tables, by winners so far and places taken: the number of ways, and over
+    these ways the sum of the winners' right votes.
     """
-    table = {(taken, 0): (math.comb(num_abstaining, taken), 0) for taken in range(min(num_abstaining, k) + 1)}
-    for count, right in answers:
-        table = _with_answer(table, count, right, most, k)
-    won = ((winners, right) for (taken, winners), (_, right) in table.items() if taken == k and winners)
-    return sum((Fraction(right, most * winners) for winners, right in won), Fraction())
+    ways = np.zeros((k // most + 1, k + 1))
+    ways[0] = [math.comb(num_abstaining, taken) for taken in range(k + 1)]
+    right = np.zeros_like(ways)
+    for count, num_right in answers:
+        before, won_before = ways, right
+        ways, right = _below(before, count, most), _below(won_before, count, most)
+        if count >= most:
+            # Of the ways to take `most` of them, each right one is in C(count - 1, most - 1).
+            chosen, among = math.comb(count, most), math.comb(count - 1, most - 1)
+            ways[1:, most:] += chosen * before[:-1, :-most]
+            right[1:, most:] += chosen * won_before[:-1, :-most] + num_right * among * before[:-1, :-most]
+    return float(sum(right[winners, k] / (most * winners) for winners in range(1, len(right))))
 
 
-_Table = dict[tuple[int, int], tuple[int, int]]
-
-
-def _with_answer(table: _Table, count: int, right: int, most: int, k: int) -> _Table:
-    found: _Table = {}
-    for (taken, winners), (ways, gained) in table.items():
-        for votes in range(min(count, most, k - taken) + 1):
-            place = (taken + votes, winners + (votes == most))
-            # Of the ways to take `votes` of them, each right one is in C(count - 1, votes - 1).
-            more = right * math.comb(count - 1, votes - 1) if votes == most else 0
-            old = found.get(place, (0, 0))
-            each = math.comb(count, votes)
-            found[place] = (old[0] + ways * each, old[1] + gained * each + ways * more)
+def _below(table: NDArray[np.float64], count: int, most: int) -> NDArray[np.float64]:
+    """The table when an answer gets fewer votes than the winners, in every way it can."""
+    found = np.zeros_like(table)
+    for votes in range(min(count + 1, most, table.shape[1])):
+        found[:, votes:] += math.comb(count, votes) * table[:, : table.shape[1] - votes]
     return found
 
 

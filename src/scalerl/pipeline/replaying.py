@@ -12,11 +12,12 @@ from safetensors.torch import load_file
 from scalerl.errors import InputError
 from scalerl.model.loading import device_of, load_policy
 from scalerl.pipeline.checkpointing import TRAINER
-from scalerl.pipeline.exporting import checkpoint_of, policy_at
+from scalerl.pipeline.exporting import policy_at
 from scalerl.pipeline.metrics import known
 from scalerl.pipeline.metrics_rollouts import rollout_metrics
 from scalerl.pipeline.metrics_update import update_metrics
 from scalerl.recipe.recipe import Recipe
+from scalerl.run.checkpoints import Checkpoint
 from scalerl.run.directory import Run
 from scalerl.run.groups import read_groups
 from scalerl.run.names import by_step
@@ -46,16 +47,15 @@ def recorded_steps(run: Run, first: int, last: int | None) -> dict[int, Path]:
     return found
 
 
-def trainer_of(run: Run, recipe: Recipe, checkpoint: int | None) -> Trainer:
+def trainer_of(run: Run, recipe: Recipe, checkpoint: Checkpoint | None) -> Trainer:
     """A trainer with the model that the run started from, or with weights and moments of a checkpoint."""
     if recipe.runtime.threads:
         torch.set_num_threads(recipe.runtime.threads)
     if checkpoint is None:
         return Trainer(load_policy(recipe.model, device_of(recipe.runtime.device)), recipe)
-    found = checkpoint_of(run, checkpoint)
-    policy = policy_at(run, recipe, found)
+    policy = policy_at(run, recipe, checkpoint)
     trainer = Trainer(policy, recipe)
-    trainer.restore(load_file(found.path / TRAINER, device=str(policy.device)))
+    trainer.restore(load_file(checkpoint.path / TRAINER, device=str(policy.device)))
     return trainer
 
 

@@ -64,7 +64,7 @@ def warm(
     with new_folder(place) as making:
         policy, encoder, added = _prepared(warming)
         form = Form(open=warming.prompt.opening, close=warming.prompt.think_close, max_tokens=warming.max_tokens)
-        worked = read_worked(data, warming.columns, form, encoder.prompt, partial(_written, encoder))
+        worked = read_worked(data, warming.columns, form, encoder.prompt, partial(answer_tokens, encoder))
         total = num_batches(len(worked.examples), size=warming.batch, epochs=warming.epochs)
         losses: list[float] = []
 
@@ -97,7 +97,7 @@ def _prepared(warming: Warming) -> tuple[Policy, Encoder, tuple[str, ...]]:
     return policy, Encoder(tokenizer, warming.prompt, model_stops(policy)), tuple(added)
 
 
-def _written(encoder: Encoder, text: str) -> NDArray[np.int32]:
+def answer_tokens(encoder: Encoder, text: str) -> NDArray[np.int32]:
     """The tokens of an answer, an end token last."""
     tokens: list[int] = encoder.tokenizer(text, add_special_tokens=False)["input_ids"]  # pyright: ignore[reportAssignmentType]
     own = encoder.tokenizer.eos_token_id

@@ -36,13 +36,19 @@ def facts(one: Recorded) -> str:
     """Verdict, reward, length, and the policy versions that wrote it."""
     rollout = one.rollout
     parts = [verdict(rollout), *(["interrupted"] if rollout.is_interrupted else [])]
-    parts += ["truncated"] if rollout.ending == "truncated" else []
+    parts += [_truncated(rollout)] if rollout.ending == "truncated" else []
     parts += [f"reward {rollout.reward:g}"] if np.isfinite(rollout.reward) else []
     forced = int(np.count_nonzero(~rollout.is_trainable))
     parts += [f"{len(rollout.tokens)} tokens" + (f", {forced} of them forced" if forced else "")]
     parts += [f"policy version {between(rollout.versions)}"]
     parts += [] if one.lag is None else [f"lag {between(one.lag)}"]
     return " · ".join(parts)
+
+
+def _truncated(rollout: Rollout) -> str:
+    """A judge may like what there is; without its end it has failed all the same."""
+    is_liked = rollout.verdict is not None and rollout.verdict.passed
+    return "truncated (right as far as it goes)" if is_liked else "truncated"
 
 
 def problem(rollout: Rollout) -> str:
