@@ -102,10 +102,14 @@ def main():
         ours.append((*by_engine(Policy(model), prompts, limits, slots, engine)[:2], threads))
     for name, found in (("generate", rivals), ("engine", ours)):
         for tokens, seconds, threads in found:
-            print(f"{name:10} {threads} threads: {tokens:8,} tokens in {seconds:7.2f} s = {tokens / seconds:10,.0f} tokens/s")
+            print(
+                f"{name:10} {threads} threads: {tokens:8,} tokens in {seconds:7.2f} s, {tokens / seconds:10,.0f} a second"
+            )
     best = [max(tokens / seconds for tokens, seconds, _ in found) for found in (ours, rivals)]
     print(f"engine / generate, each with the threads that suit it best: {best[0] / best[1]:.2f}")
-    peak = torch.cuda.max_memory_allocated() if is_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = (
+        torch.cuda.max_memory_allocated() if is_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    )
     print(f"memory peak {peak / 2**30:.2f} GiB")
 
 

@@ -44,10 +44,18 @@ def saved(folder, words, width, inner):
     torch.manual_seed(0)
     model = Qwen3ForCausalLM(
         Qwen3Config(
-            vocab_size=words, hidden_size=width, intermediate_size=inner, num_hidden_layers=2, num_attention_heads=4,
-            num_key_value_heads=4, head_dim=width // 4, tie_word_embeddings=True, eos_token_id=0, pad_token_id=1,
+            vocab_size=words,
+            hidden_size=width,
+            intermediate_size=inner,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            head_dim=width // 4,
+            tie_word_embeddings=True,
+            eos_token_id=0,
+            pad_token_id=1,
             bos_token_id=None,
-        )  # fmt: skip
+        )
     )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -74,11 +82,14 @@ def ours(folder, most, steps, threads):
         f"steps={steps}", f"model.path={folder}", "task.kind=python", f"task.path={task}:Parity",
         "prompt.chat_template=false", "prompt.think_close=", "length.kind=limit", f"length.max_tokens={most}",
         f"batch.prompts={PROMPTS}", f"batch.samples={SAMPLES}", "objective.truncated=keep", "evaluation.every=1000",
-        "evaluation.prompts=1", "evaluation.samples=1", "off_policy.kind=phased", "off_policy.k=1", "checkpoint.every=1000",
-        "log.rollouts_every=0", "log.kl_to_start=false", f"runtime.threads={threads}", "optimizer.micro_batch_tokens=4096",
-        "runtime.device=cpu", f"engine.slots={SLOTS}",
+        "evaluation.prompts=1", "evaluation.samples=1", "off_policy.kind=phased", "off_policy.k=1",
+        "checkpoint.every=1000", "log.rollouts_every=0", "log.kl_to_start=false", f"runtime.threads={threads}",
+        "optimizer.micro_batch_tokens=4096", "runtime.device=cpu", f"engine.slots={SLOTS}",
     ])  # fmt: skip
-    with tempfile.TemporaryDirectory() as run, start(recipe, Path(run) / "run", lambda _: [Watch()], lambda: False) as it:
+    with (
+        tempfile.TemporaryDirectory() as run,
+        start(recipe, Path(run) / "run", lambda _: [Watch()], lambda: False) as it,
+    ):
         it.loop.run()
     return times[2:]
 
@@ -108,11 +119,11 @@ def trl(folder, most, steps, threads):
     # fmt: off
     with tempfile.TemporaryDirectory() as out:
         trainer = GRPOTrainer(
-            model=AutoModelForCausalLM.from_pretrained(folder), processing_class=AutoTokenizer.from_pretrained(folder),
-            reward_funcs=judge, train_dataset=data, callbacks=[Clock()],
+            model=AutoModelForCausalLM.from_pretrained(folder),
+            processing_class=AutoTokenizer.from_pretrained(folder), reward_funcs=judge, train_dataset=data, callbacks=[Clock()],
             args=GRPOConfig(
-                output_dir=out, max_steps=steps, per_device_train_batch_size=PROMPTS * SAMPLES, num_generations=SAMPLES,
-                max_completion_length=most, temperature=1.0, beta=0.0, learning_rate=5e-7, use_cpu=True,
+                output_dir=out, max_steps=steps, per_device_train_batch_size=PROMPTS * SAMPLES,
+                num_generations=SAMPLES, max_completion_length=most, temperature=1.0, beta=0.0, learning_rate=5e-7, use_cpu=True,
                 bf16=False, report_to=[], logging_steps=1_000, save_strategy="no", disable_tqdm=True,
                 gradient_checkpointing=False,
             ),
@@ -138,9 +149,15 @@ def main():
                 for threads in given.threads:
                     found = run(folder, most, given.steps, threads)
                     seconds, length = (statistics.median(column) for column in zip(*found, strict=True))
-                    print(f"{name:7} {label:8} {threads} threads: {seconds:.2f} s a step, {length:.1f} tokens an answer", flush=True)
+                    print(
+                        f"{name:7} {label:8} {threads} threads: {seconds:.2f} s a step, {length:.1f} tokens each",
+                        flush=True,
+                    )
                     best[label] = min(best.get(label, 9e9), seconds / length)
-            print(f"{name}: scalerl / TRL in tokens a second, each with its best threads: {best['trl'] / best['scalerl']:.2f}")
+            print(
+                f"{name}: scalerl / TRL in tokens a second, each with its best threads: "
+                f"{best['trl'] / best['scalerl']:.2f}"
+            )
 
 
 if __name__ == "__main__":

@@ -31,7 +31,9 @@ CHAINS = (2, 8)
 
 
 def tokenizer():
-    words = Tokenizer(WordLevel({word: index for index, word in enumerate([*VOCABULARY, "<unk>"])}, unk_token="<unk>"))
+    words = Tokenizer(
+        WordLevel({word: index for index, word in enumerate([*VOCABULARY, "<unk>"])}, unk_token="<unk>")
+    )
     words.pre_tokenizer = WhitespaceSplit()
     return PreTrainedTokenizerFast(
         tokenizer_object=words, eos_token=END, pad_token=PAD, unk_token="<unk>",

@@ -8,6 +8,7 @@ A real language model is warm-started on the traces and trained by recipe.toml b
 import json
 import random
 import sys
+from pathlib import Path
 
 from scalerl.records import Prompt, Verdict
 
@@ -82,11 +83,13 @@ def worked(start, steps, chance, wrong=0.02):
 
 def main(path, count):
     chance = random.Random("traces")
-    with open(path, "w") as out:
+    with Path(path).open("w") as out:
         for _ in range(int(count)):
             start, steps = drawn(chance, (2, 6))
             solution, answer = worked(start, steps, chance)
-            out.write(json.dumps({"question": question(start, steps), "solution": solution, "answer": answer}) + "\n")
+            out.write(
+                json.dumps({"question": question(start, steps), "solution": solution, "answer": answer}) + "\n"
+            )
 
 
 if __name__ == "__main__":

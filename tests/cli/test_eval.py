@@ -71,6 +71,27 @@ def test_several_sets(scalerl, trained, tmp_path):
     assert "of short rightly: 4 prompts" in " ".join(out.split())
 
 
+MIXTURE = """
+[task]
+kind = "mixture"
+[[task.parts]]
+name = "easy"
+task = {kind = "chain", steps = [2, 2]}
+[[task.parts]]
+name = "hard"
+task = {kind = "chain", steps = [8, 8]}
+"""
+
+
+def test_the_parts_of_a_mixture_are_told_apart(scalerl, trained, tmp_path):
+    (tmp_path / "both.toml").write_text(MIXTURE)
+    asked = ("eval", trained, "--on", tmp_path / "both.toml", "--prompts", 6, "--json")
+    easy, hard = scalerl(*asked).records
+    assert (easy["set"], hard["set"], easy["num_prompts"]) == ("both [easy]", "both [hard]", 6)
+    (alone,) = scalerl(*asked, "--task", "hard").records
+    assert (alone["set"], alone["measures"]) == ("both", hard["measures"])
+
+
 def test_prompts_that_were_trained_on_are_told(scalerl, trained, tmp_path):
     pool = [group.prompt.text for group in read_groups(trained / "rollouts/step-000001.jsonl")]
     task = tmp_path / "task.py"

@@ -121,5 +121,5 @@ def test_a_hostile_answer_does_not_steer_the_terminal(scalerl, copied):
 
 
 def test_reading_needs_no_torch(trained):
-    code = f"import sys; from scalerl.cli import run; run(['show', {str(trained)!r}]); assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    code = "import sys; from scalerl.cli import run; run(['show', sys.argv[1]]); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code, str(trained)], check=True, capture_output=True)

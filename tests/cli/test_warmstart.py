@@ -91,7 +91,7 @@ def test_the_order_follows_from_the_seed(warmed, written, rows):
 def test_every_example_once_an_epoch_in_a_fresh_order():
     found = list(batches(list(range(10)), size=4, epochs=3, seed=0))  # pyright: ignore[reportArgumentType]
     assert [len(one) for one in found] == [4, 4, 2] * 3
-    epochs = [sum(map(list, found[at : at + 3]), []) for at in (0, 3, 6)]
+    epochs = [[one for batch in found[at : at + 3] for one in batch] for at in (0, 3, 6)]
     assert all(sorted(one) == list(range(10)) for one in epochs) and epochs[0] != epochs[1] != epochs[2]
 
 

@@ -33,7 +33,9 @@ with begin(load("demo", sys.argv[2:]), place, lambda _: (), lambda: False) as st
 
 def launched(place):
     return subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(place), *SMALL, *SHORT, *STEPS], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", CHILD, str(place), *SMALL, *SHORT, *STEPS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 

@@ -38,7 +38,10 @@ def test_a_run_writes_a_directory_that_the_forecasting_half_reads(tmp_path):
 
 def test_flops_are_six_for_a_trained_and_two_for_a_generated_or_prefilled_token(tmp_path):
     started = trained(tmp_path / "run")
-    ledger, metrics = started.parts.ledger, [one for one in lines(tmp_path / "run", "metrics.jsonl") if "tokens/trained" in one]
+    ledger, metrics = (
+        started.parts.ledger,
+        [one for one in lines(tmp_path / "run", "metrics.jsonl") if "tokens/trained" in one],
+    )
     num = sum(one.numel() for one in started.parts.policy.trainable().values())
     assert ledger.num_trained_tokens == sum(one["tokens/trained"] for one in metrics)
     assert ledger.num_generated_tokens == sum(one["tokens/generated"] for one in metrics)
@@ -76,7 +79,9 @@ def test_phased_with_k_has_lags_up_to_k_less_one(tmp_path):
 def test_weights_change_under_sequences_in_flight(tmp_path):
     trained(tmp_path / "run", "steps=6", "engine.slots=16")
     files = sorted((tmp_path / "run" / "rollouts").glob("*.jsonl"))
-    versions = [set(one.versions.tolist()) for path in files for group in read_groups(path) for one in group.rollouts]
+    versions = [
+        set(one.versions.tolist()) for path in files for group in read_groups(path) for one in group.rollouts
+    ]
     assert any(len(seen) > 1 for seen in versions)
 
 
@@ -122,7 +127,14 @@ def test_every_named_recipe_trains_three_steps(tmp_path, name):
 )
 def test_every_choice_changes_what_is_learned(tmp_path, change):
     """Against the same run without it, so that a choice that is never looked at would show."""
-    common = ("steps=6", "batch.prompts=8", "engine.slots=32", "optimizer.rate=3e-3", "off_policy.k=2", "off_policy.ahead=2")
+    common = (
+        "steps=6",
+        "batch.prompts=8",
+        "engine.slots=32",
+        "optimizer.rate=3e-3",
+        "off_policy.k=2",
+        "off_policy.ahead=2",
+    )
     setting = tuple(one for one in change if one in (*HOT, *SMALL_POOL))
     trained(tmp_path / "with", *common, *change)
     trained(tmp_path / "without", *common, *setting)
@@ -132,7 +144,9 @@ def test_every_choice_changes_what_is_learned(tmp_path, change):
     assert apart < 1e-3 if split_only else apart > 1e-6
 
 
-@pytest.mark.parametrize("length", [LIMIT, ("length.kind=penalty", "length.max_tokens=14", "length.margin_tokens=8")])
+@pytest.mark.parametrize(
+    "length", [LIMIT, ("length.kind=penalty", "length.max_tokens=14", "length.margin_tokens=8")]
+)
 def test_budgets_without_interruption(tmp_path, length):
     trained(tmp_path / "run", length=length)
     groups = read_groups(max((tmp_path / "run" / "rollouts").glob("*.jsonl")))
@@ -169,14 +183,18 @@ def test_resume_extends_and_equals_a_run_that_was_never_stopped(tmp_path):
         started.loop.run()
     assert 0 < started.loop.step < 6
     resumed(tmp_path / "parts", "steps=6")
-    assert same_weights(tmp_path / "whole", tmp_path / "parts") and evals(tmp_path / "whole") == evals(tmp_path / "parts")
+    assert same_weights(tmp_path / "whole", tmp_path / "parts") and evals(tmp_path / "whole") == evals(
+        tmp_path / "parts"
+    )
     resumed(tmp_path / "parts", "steps=8")
     assert lines(tmp_path / "parts")[-1]["step"] == 8
 
 
 def test_a_resume_under_another_recipe_is_refused_and_loses_nothing(tmp_path):
     trained(tmp_path / "run")
-    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file() and path.name != "lock"}
+    before = {
+        path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file() and path.name != "lock"
+    }
     with pytest.raises(InputError, match=r"loss.cap: 5.0 -> 8.0.*--fork"):
         resumed(tmp_path / "run", "loss.cap=8")
     with pytest.raises(InputError, match="can only extend"):
@@ -186,11 +204,15 @@ def test_a_resume_under_another_recipe_is_refused_and_loses_nothing(tmp_path):
 
 def test_a_fork_begins_a_new_run_where_another_stands(tmp_path):
     trained(tmp_path / "parent")
-    child = fork(recipe("steps=6", "loss.kind=dapo"), tmp_path / "parent", tmp_path / "child", lambda _: (), lambda: False)
+    child = fork(
+        recipe("steps=6", "loss.kind=dapo"), tmp_path / "parent", tmp_path / "child", lambda _: (), lambda: False
+    )
     with child:
         assert child.loop.step == 4
         parent = weights(tmp_path / "parent")
-        assert all(torch.equal(parent[f"master.{name}"], one) for name, one in child.parts.policy.trainable().items())
+        assert all(
+            torch.equal(parent[f"master.{name}"], one) for name, one in child.parts.policy.trainable().items()
+        )
         child.loop.run()
     assert [line["step"] for line in lines(tmp_path / "child")] == [4, 6]
     assert lines(tmp_path / "child")[0]["flops"] == lines(tmp_path / "parent")[-1]["flops"]
@@ -215,35 +237,35 @@ def test_a_gradient_that_is_no_number_stops_with_a_usable_checkpoint(tmp_path):
     assert any(not torch.equal(kept[f"master.{name}"], one) for name, one in before.items())
 
 
+JUDGED = """
+from scalerl.records import Prompt, Verdict
+class Odd:
+    name = "odd"
+    def prompts(self):
+        return [Prompt(id=f"odd:{i}", task="odd", text=f"{i} ?", answer=0) for i in range(8)]
+    def held_out(self, count):
+        return [Prompt(id=f"odd:held-{i}", task="odd", text=f"{i} a ?", answer=0) for i in range(count)]
+    def judge(self, prompt, answer):
+        VERDICT
+"""
+
+
+def judged_by(tmp_path, verdict):
+    """A run whose judge does one thing only."""
+    (tmp_path / "odd.py").write_text(JUDGED.replace("VERDICT", verdict))
+    chosen = recipe("steps=40", "task.kind=python", f"task.path={tmp_path / 'odd.py'}:Odd", "evaluation.every=40")
+    return start(chosen, tmp_path / "run", lambda _: (), lambda: False)
+
+
 def test_twenty_flat_steps_in_a_row_stop_the_run_with_the_reason(tmp_path):
-    (tmp_path / "task.py").write_text(
-        "from scalerl.records import Prompt, Verdict\n"
-        "class Wrong:\n    name = 'wrong'\n"
-        "    def prompts(self): return [Prompt(id=f'wrong:{i}', task='wrong', text=f'{i} ?', answer=0) for i in range(8)]\n"
-        "    def held_out(self, n): return [Prompt(id=f'wrong:h{i}', task='wrong', text=f'{i} a ?', answer=0) for i in range(n)]\n"
-        "    def judge(self, prompt, answer): return Verdict(score=0.0, passed=False)\n"
-    )
-    started = start(
-        recipe("steps=40", "task.kind=python", f"task.path={tmp_path / 'task.py'}:Wrong", "evaluation.every=40"),
-        tmp_path / "run", lambda _: (), lambda: False,
-    )  # fmt: skip
+    started = judged_by(tmp_path, "return Verdict(score=0.0, passed=False)")
     with started, pytest.raises(StoppedError, match="20"):
         started.loop.run()
     assert started.loop.step == 20 and Run.read(tmp_path / "run").latest_checkpoint().step == 20
 
 
 def test_a_judge_that_keeps_failing_stops_the_run_with_the_reason(tmp_path):
-    (tmp_path / "task.py").write_text(
-        "from scalerl.records import Prompt, Verdict\n"
-        "class Broken:\n    name = 'broken'\n"
-        "    def prompts(self): return [Prompt(id=f'broken:{i}', task='broken', text=f'{i} ?', answer=0) for i in range(8)]\n"
-        "    def held_out(self, n): return [Prompt(id=f'broken:h{i}', task='broken', text=f'{i} a ?', answer=0) for i in range(n)]\n"
-        "    def judge(self, prompt, answer): raise KeyError('gold')\n"
-    )
-    started = start(
-        recipe("steps=40", "task.kind=python", f"task.path={tmp_path / 'task.py'}:Broken", "evaluation.every=40"),
-        tmp_path / "run", lambda _: (), lambda: False,
-    )  # fmt: skip
+    started = judged_by(tmp_path, "raise KeyError('gold')")
     with started, pytest.raises(StoppedError, match="judge"):
         started.loop.run()
 

@@ -55,7 +55,9 @@ def test_stamped_log_probabilities_are_the_trainers(kind, temperature):
     found = answers(engine(ours, temperature=temperature), asked)
     assert len(found) == 16
     errors = [
-        (log_probs(ours, one.prompt, found[one.key], temperature) - found[one.key].behavior)[found[one.key].is_trainable]
+        (log_probs(ours, one.prompt, found[one.key], temperature) - found[one.key].behavior)[
+            found[one.key].is_trainable
+        ]
         for one in asked
     ]
     assert np.sqrt(np.mean(np.concatenate(errors) ** 2)) < 1e-5

@@ -27,7 +27,7 @@ class Asking:
 
     on: Annotated[
         list[str] | None,
-        Option("--on", metavar="[NAME=]FILE", help="Ask the [task] of a TOML file; 'own' is the recipe's."),
+        Option("--on", metavar="[NAME=]FILE", help="Ask the task section of a TOML file; 'own' is the recipe's."),
     ] = None
     task: Annotated[str | None, Option("--task", metavar="NAME", help="Only this task of several.")] = None
     prompts: Annotated[str | None, Option("--prompts", metavar="N", help="Prompts of each set.")] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
 
@@ -11,6 +11,9 @@ from scalerl.cli.counts import count
 from scalerl.cli.numbers import one_of
 from scalerl.cli.output import note
 from scalerl.cli.progress import working
+
+if TYPE_CHECKING:
+    from scalerl.pipeline.exporting import Precision
 
 EXAMPLE = "Example: scalerl export runs/demo --out models/demo --dtype bfloat16"
 DTYPES = ("float32", "bfloat16")
@@ -27,10 +30,8 @@ def export(
 ) -> None:
     """Write a checkpoint as a Hugging Face folder: weights, configuration, tokenizer."""
     at = None if step is None else count("--step", step, at_least=0)
-    precision = None if dtype is None else one_of("--dtype", dtype, DTYPES)
+    precision = None if dtype is None else cast("Precision", one_of("--dtype", dtype, DTYPES))
     with working(f"writing {out}"):
-        import torch
-
         from scalerl.pipeline.exporting import checkpoint_of
         from scalerl.pipeline.exporting import export as export_to
         from scalerl.pipeline.running import recipe_of
@@ -38,8 +39,7 @@ def export(
 
         source = Run.read(run)
         checkpoint = checkpoint_of(source, at)
-        named = {None: None, "float32": torch.float32, "bfloat16": torch.bfloat16}[precision]
-        export_to(source, recipe_of(source), checkpoint, Path(out), named)
+        export_to(source, recipe_of(source), checkpoint, Path(out), precision)
     for warning in checkpoint.warnings:
         note(f"note: {warning}")
     note(f"wrote {out}, step {checkpoint.step} of {run}")

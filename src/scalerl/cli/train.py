@@ -142,7 +142,7 @@ def _memory(recipe: Recipe) -> str:
             f"# Memory for {found.num_parameters:,} parameters: about {found.total / gib:.2f} GiB,"
             f" and {found.free / gib:.1f} GiB are free.",
             f"# {found.training / gib:8.2f} GiB weights, gradients, optimizer",
-            f"# {found.cache / gib:8.2f} GiB keys and values of {found.num_slots} slots; a run takes fewer if it must",
+            f"# {found.cache / gib:8.2f} GiB keys and values of {found.num_slots} slots, fewer if need be",
             f"# {found.logits / gib:8.2f} GiB one chunk of logits",
             f"# {found.activations / gib:8.2f} GiB activations of a micro-batch, roughly",
         ]

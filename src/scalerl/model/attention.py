@@ -31,9 +31,9 @@ def attention(
     cached: Cached | None = None,
     **_: object,
 ) -> tuple[Tensor, None]:
-    """Causal attention over right-padded rows, or over kept keys where `cached` is handed to the model's forward."""
+    """Causal attention over right-padded rows, or over kept keys where the model is called with `cached`."""
     if cached is not None:
-        return _attend(cached, module, query, key, value, scaling), None
+        return _attend(cached, module, query, key, value, scaling), None  # pyright: ignore[reportCallIssue]
     return causal(query, key, value, scaling), None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import torch
@@ -11,7 +11,7 @@ from scalerl.model.policy import Policy
 
 
 @contextmanager
-def compiled_layers(policy: Policy) -> Iterator[None]:
+def compiled_layers(policy: Policy) -> Generator[None]:
     """Compile every decoder layer inside the block, and leave the model as it was.
 
     Layers share one compilation, because attention, which knows its layer, stays outside. Roundings of bfloat16 are

@@ -55,7 +55,11 @@ class _ChunkedLogProbs(torch.autograd.Function):
         return log_probs, entropy
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any,  # noqa: ANN401
+        gradient: Tensor,
+        _: Tensor,
+    ) -> tuple[Tensor | None, ...]:
         hidden, head, targets, normaliser = ctx.saved_tensors
         to_hidden = torch.empty_like(hidden)
         to_head = torch.zeros_like(head, dtype=torch.float32)

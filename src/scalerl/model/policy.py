@@ -23,7 +23,7 @@ class Policy:
         self.is_fp32_head = is_fp32_head
         self.chunk_tokens = chunk_tokens
         self._body: torch.nn.Module = module.base_model
-        self._head: torch.nn.Parameter = module.get_output_embeddings().weight  # pyright: ignore[reportAttributeAccessIssue, reportAssignmentType]
+        self._head: torch.nn.Parameter = module.get_output_embeddings().weight  # pyright: ignore[reportAttributeAccessIssue, reportAssignmentType, reportOptionalMemberAccess]
 
     @property
     def device(self) -> torch.device:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import torch
 from transformers import PretrainedConfig
@@ -45,7 +45,7 @@ def bytes_of_training(policy: Policy) -> int:
 
 def _routing(config: PretrainedConfig) -> tuple[int, int]:
     """Experts a token is routed to, and experts there are; zero where the model has none."""
-    named = cast(dict[str, Any], config.to_dict())
+    named = config.to_dict()
     there = next(
         (named[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if named.get(key)), 0
     )

@@ -29,7 +29,7 @@ class Tally:
 
     @classmethod
     def of(cls, group: Group) -> Tally:
-        """Count one judged group; what could not be judged counts as failed, so that every prompt weighs the same."""
+        """Count one judged group; what could not be judged counts as failed: every prompt weighs the same."""
         return cls(
             prompt=group.prompt,
             num_passed=sum(one.passed for one in group.rollouts),

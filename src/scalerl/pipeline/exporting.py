@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import torch
 from safetensors import safe_open
@@ -25,6 +26,7 @@ from scalerl.run.directory import Run
 from scalerl.run.durable import beside, discard
 from scalerl.run.names import CHECKPOINTS, by_step
 
+Precision = Literal["float32", "bfloat16"]
 MASTER = "master."
 """What the names of float32 weights begin with in a checkpoint."""
 GENERATION = "generation_config.json"
@@ -72,10 +74,11 @@ def model_folder(run: Run) -> Path:
     return place
 
 
-def export(run: Run, recipe: Recipe, checkpoint: Checkpoint, place: Path, dtype: torch.dtype | None = None) -> None:
+def export(run: Run, recipe: Recipe, checkpoint: Checkpoint, place: Path, dtype: Precision | None = None) -> None:
     """Write a folder that transformers loads, whole or not at all; in the precision of training unless told."""
     with new_folder(place) as making:
-        save_module(module_at(run, recipe, checkpoint, dtype or _trained_dtype(run)), making)
+        precision = torch.bfloat16 if (dtype or _trained(run)) == "bfloat16" else torch.float32
+        save_module(module_at(run, recipe, checkpoint, precision), making)
         for file in model_folder(run).iterdir():
             if file.name != "config.json":  # the one just written knows the precision
                 shutil.copyfile(file, making / file.name)
@@ -105,9 +108,9 @@ def new_folder(place: Path, option: str = "--out") -> Generator[Path]:
         discard(making)
 
 
-def _trained_dtype(run: Run) -> torch.dtype:
-    named = json.loads((model_folder(run) / "config.json").read_text(encoding="utf-8")).get("dtype")
-    return torch.bfloat16 if named == "bfloat16" else torch.float32
+def _trained(run: Run) -> str | None:
+    """The precision of the body while it was trained."""
+    return json.loads((model_folder(run) / "config.json").read_text(encoding="utf-8")).get("dtype")
 
 
 @torch.no_grad()

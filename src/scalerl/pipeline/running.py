@@ -86,7 +86,7 @@ def resume(
 def fork(
     recipe: Recipe, parent: Path, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
 ) -> Started:
-    """Begin a new run under a new recipe from another run's last checkpoint: its weights, moments and spent compute."""
+    """Begin a new run under a new recipe where another stands: its weights, moments and spent compute."""
     checkpoint = Run.read(parent).latest_checkpoint()
     if checkpoint is None:
         raise InputError("has no checkpoint to fork from", file=parent)
@@ -127,7 +127,8 @@ def _agreed(asked: Recipe, kept: Recipe, place: Path) -> Recipe:
     found = differences(kept, asked, ignore=MAY_CHANGE)
     if found:
         raise InputError(
-            f"is a run under another recipe ({'; '.join(found[:3])}); resume it as it is, or begin a new run with --fork",
+            f"is a run under another recipe ({'; '.join(found[:3])}); "
+            "resume it as it is, or begin a new run with --fork",
             file=place,
         )
     if asked.steps < kept.steps:
@@ -144,8 +145,7 @@ def _keep_model(parts: Parts, run: Run) -> None:
         return
     shutil.rmtree(making, ignore_errors=True)
     parts.policy.module.config.save_pretrained(making)
-    if parts.policy.module.generation_config is not None:
-        parts.policy.module.generation_config.save_pretrained(making)
+    parts.policy.module.generation_config.save_pretrained(making)
     parts.encoder.tokenizer.save_pretrained(making)
     making.rename(place)
 

@@ -44,8 +44,8 @@ def num_slots(recipe: Recipe, policy: Policy, limits: Limits, longest_prompt: in
     wanted = recipe.engine.slots or recipe.batch.prompts * recipe.batch.samples
     if fitting < (recipe.engine.slots or 1):
         raise InputError(
-            f"engine.slots is {recipe.engine.slots}; {wanted} sequences of {longest_prompt + limits.most_tokens} tokens "
-            f"take {wanted * each / 2**30:.1f} GiB, and engine.memory_share = {recipe.engine.memory_share} of what is free "
-            f"holds {fitting}: lower engine.slots, the budgets in [length], or batch"
+            f"engine.slots is {recipe.engine.slots}; {wanted} sequences of {longest_prompt + limits.most_tokens} "
+            f"tokens take {wanted * each / 2**30:.1f} GiB, and {fitting} fit into engine.memory_share = "
+            f"{recipe.engine.memory_share} of what is free: lower engine.slots or the budgets in [length]"
         )
     return min(wanted, fitting)

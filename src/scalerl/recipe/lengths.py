@@ -10,7 +10,7 @@ from scalerl.recipe.knob import knob
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interruption:
-    """Thinking is cut at a point drawn for each rollout; a phrase is forced, then the answer follows (the paper's)."""
+    """Thinking is cut at a point drawn for each rollout; a phrase is forced, then the answer follows (paper)."""
 
     kind: Literal["interruption"] = "interruption"
     think_tokens: tuple[int, int] = knob(

@@ -35,7 +35,7 @@ class Grpo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gspo:
-    """The clipped surrogate on the length-normalised ratio of the whole answer; the clip must grow as answers shrink."""
+    """The clipped surrogate on the length-normalised ratio of an answer; the clip must grow as answers shrink."""
 
     kind: Literal["gspo"] = "gspo"
     clip_low: float = knob(3e-3, "Sequence ratios below 1 - clip_low are clipped.", above=0, at_most=1)

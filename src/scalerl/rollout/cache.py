@@ -10,7 +10,7 @@ from scalerl.model.attention import causal
 from scalerl.model.policy import Policy
 
 LENGTH_STEP = 16
-"""Attention on a CPU looks at whole multiples of this: masked entries add exact zeros, so how many changes no bit."""
+"""Attention on a CPU looks at whole multiples of this; masked entries add exact zeros and change no bit."""
 
 
 class Cache:
@@ -57,8 +57,8 @@ class Prefill:
 class CpuDecode:
     """Attention of one new token a slot.
 
-    Two batched products would be faster by a third, but their sums depend on how far the longest slot reaches; those
-    of torch's fused kernel do not (tests/rollout/test_engine.py).
+    Two batched products would be faster by a third, but their sums depend on how far the longest slot reaches;
+    those of torch's fused kernel do not (tests/rollout/test_engine.py).
     """
 
     def __init__(self, cache: Cache, positions: Tensor) -> None:

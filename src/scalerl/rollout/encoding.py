@@ -26,7 +26,7 @@ class Encoder:
         self.close = self._only_token("prompt.think_close", form.think_close) if form.think_close else -1
         ends = [*model_stops, *([tokenizer.eos_token_id] if tokenizer.eos_token_id is not None else [])]
         ends += [self._only_token("prompt.stop", one) for one in form.stop]
-        self.stops: tuple[int, ...] = tuple(sorted(set(ends)))
+        self.stops: tuple[int, ...] = tuple(sorted({int(cast(int, one)) for one in ends}))
         if not self.stops:
             raise InputError("the tokenizer names no end token; set prompt.stop to the token that ends an answer")
 
@@ -55,7 +55,8 @@ class Encoder:
             raise InputError(f"prompt {prompt.id} is empty")
         if len(found) > self._form.max_tokens:
             raise InputError(
-                f"prompt {prompt.id} has {len(found)} tokens; expected at most prompt.max_tokens = {self._form.max_tokens}"
+                f"prompt {prompt.id} has {len(found)} tokens; "
+                f"expected at most prompt.max_tokens = {self._form.max_tokens}"
             )
         return np.array(found, dtype=np.int32)
 

@@ -15,9 +15,9 @@ from scalerl.rollout.engine import Engine, Request
 
 
 class SeedOf(Protocol):
-    """The seed of one sample of one admission of a prompt."""
+    """The seed of one place in one admission of a prompt."""
 
-    def __call__(self, prompt: Prompt, admission: int, sample: int) -> int:
+    def __call__(self, prompt: Prompt, admission: int, place: int, /) -> int:
         """A number that nothing but its arguments decides."""
         ...
 

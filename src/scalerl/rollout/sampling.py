@@ -15,8 +15,8 @@ def sample(
 ) -> tuple[Int[Tensor, " slot"], Float[Tensor, " slot"]]:
     """Draw by inverting the cumulative distribution; also the log-probability of what was drawn.
 
-    A uniform number belongs to a request and a position, not to a slot or a generator's state, so that an answer does
-    not depend on what is sampled beside it, and nothing random needs to be kept for a resume.
+    A uniform number belongs to a request and a position, not to a slot or a generator's state, so that an answer
+    does not depend on what is sampled beside it, and nothing random needs to be kept for a resume.
     """
     log_chances = logits.log_softmax(-1)
     cumulated = log_chances.exp().cumsum(-1)

@@ -18,7 +18,7 @@ NEVER = 2**40
 
 
 class Slots:
-    """One column of tensors a slot; every rule is a tensor operation in place, so that a step can be a CUDA graph."""
+    """One row of tensors a slot; every rule is a tensor operation in place, so that a step can be a CUDA graph."""
 
     FIELDS = (
         "token", "position", "count", "think", "answer_at", "is_active", "is_interrupted", "is_stopped",
