@@ -29,12 +29,12 @@ def demo_shape():
     return Qwen3ForCausalLM(config)
 
 
-def smollm2_shape():
-    config = LlamaConfig(
+def smollm2_shape(**more):
+    shape = dict(
         vocab_size=49_152, hidden_size=576, intermediate_size=1_536, num_hidden_layers=30, num_attention_heads=9,
         num_key_value_heads=3, tie_word_embeddings=True, max_position_embeddings=8_192, pad_token_id=0,
     )  # fmt: skip
-    return LlamaForCausalLM(config)
+    return LlamaForCausalLM(LlamaConfig(**{**shape, **more}))
 
 
 def requests(count, vocabulary, mean_prompt):
@@ -103,7 +103,7 @@ def main():
     for name, found in (("generate", rivals), ("engine", ours)):
         for tokens, seconds, threads in found:
             print(
-                f"{name:10} {threads} threads: {tokens:8,} tokens in {seconds:7.2f} s, {tokens / seconds:10,.0f} a second"
+                f"{name:9} {threads} threads: {tokens:8,} tokens, {seconds:6.2f} s, {tokens / seconds:9,.0f} a second"
             )
     best = [max(tokens / seconds for tokens, seconds, _ in found) for found in (ours, rivals)]
     print(f"engine / generate, each with the threads that suit it best: {best[0] / best[1]:.2f}")

@@ -120,11 +120,12 @@ def trl(folder, most, steps, threads):
     with tempfile.TemporaryDirectory() as out:
         trainer = GRPOTrainer(
             model=AutoModelForCausalLM.from_pretrained(folder),
-            processing_class=AutoTokenizer.from_pretrained(folder), reward_funcs=judge, train_dataset=data, callbacks=[Clock()],
+            processing_class=AutoTokenizer.from_pretrained(folder),
+            reward_funcs=judge, train_dataset=data, callbacks=[Clock()],
             args=GRPOConfig(
                 output_dir=out, max_steps=steps, per_device_train_batch_size=PROMPTS * SAMPLES,
-                num_generations=SAMPLES, max_completion_length=most, temperature=1.0, beta=0.0, learning_rate=5e-7, use_cpu=True,
-                bf16=False, report_to=[], logging_steps=1_000, save_strategy="no", disable_tqdm=True,
+                num_generations=SAMPLES, max_completion_length=most, temperature=1.0, beta=0.0, learning_rate=5e-7,
+                use_cpu=True, bf16=False, report_to=[], logging_steps=1_000, save_strategy="no", disable_tqdm=True,
                 gradient_checkpointing=False,
             ),
         )

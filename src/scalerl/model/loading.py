@@ -71,9 +71,20 @@ def load_tokenizer(path: str) -> PreTrainedTokenizerBase:
 
 def _module(place: Path, dtype: torch.dtype) -> PreTrainedModel:
     try:
-        return AutoModelForCausalLM.from_pretrained(**_source(place), dtype=dtype, attn_implementation=NAME)
+        found = AutoModelForCausalLM.from_pretrained(**_source(place), dtype=dtype, attn_implementation=NAME)
+        return _plain(found) if place.is_file() else found
     except (OSError, ValueError, ImportError, json.JSONDecodeError) as problem:
         raise InputError(f"model.path is {str(place)!r}; it cannot be read as a causal LM: {problem}") from problem
+
+
+def _plain(module: PreTrainedModel) -> PreTrainedModel:
+    """A model from a .gguf file, whose weights are plain numbers by now, no longer marked as quantized."""
+    for name in ("hf_quantizer", "quantization_method", "is_quantized"):
+        if hasattr(module, name):
+            delattr(module, name)
+    if hasattr(module.config, "quantization_config"):
+        del module.config.quantization_config
+    return module
 
 
 def _source(place: Path) -> dict[str, Any]:

@@ -25,8 +25,8 @@ def opening(parts: Parts, probe: Probe) -> str:
         [
             f"{recipe.loss.kind} ({loss or 'no bounds'}), {recipe.off_policy.kind} with k = {recipe.off_policy.k}, "
             f"{recipe.batch.prompts} prompts x {recipe.batch.samples} answers a step, {recipe.engine.slots} slots",
-            f"engine and trainer under the same weights: log-ratio {probe.rms:.1e} RMS, {probe.largest:.1e} at most "
-            f"over {probe.num_tokens} tokens ({str(parts.policy.dtype).removeprefix('torch.')} body, {head} head)",
+            f"engine and trainer under the same weights: log-ratio {probe.rms:.1e} RMS, {probe.largest:.1e} at most"
+            f" over {probe.num_tokens} tokens ({str(parts.policy.dtype).removeprefix('torch.')} body, {head} head)",
         ]
     )
 

@@ -22,8 +22,8 @@ from scalerl.rollout.sampling import sample
 from scalerl.rollout.slots import Slots
 
 CPU_ROWS = 32
-"""Slots on a CPU are computed in whole multiples of this: the last numbers of an odd lot go through scalar code, whose
-exponential differs in the last bit from the vector's, and an answer would depend on its slot."""
+"""Slots on a CPU are computed in whole multiples of this: the last numbers of an odd lot go through scalar code,
+whose exponential differs in the last bit from the vector's, and an answer would depend on its slot."""
 GPU_STRIDE = 8
 """Decode steps on a GPU between two looks at what is done: a look waits for the device."""
 
