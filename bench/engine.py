@@ -103,7 +103,7 @@ def main():
     for name, found in (("generate", rivals), ("engine", ours)):
         for tokens, seconds, threads in found:
             print(
-                f"{name:9} {threads} threads: {tokens:8,} tokens, {seconds:6.2f} s, {tokens / seconds:9,.0f} a second"
+                f"{name:9} {threads} threads: {tokens:8,} tokens, {seconds:.2f} s, {tokens / seconds:,.0f} a second"
             )
     best = [max(tokens / seconds for tokens, seconds, _ in found) for found in (ours, rivals)]
     print(f"engine / generate, each with the threads that suit it best: {best[0] / best[1]:.2f}")

@@ -52,9 +52,8 @@ def main():
         found = log_ratios(
             Policy(model, is_fp32_head=is_fp32_head), requests(32, 49_152, 32), given.device == "cuda"
         )
-        print(
-            f"{name:24} log-ratio {np.sqrt(np.mean(found**2)):.2e} RMS, {np.abs(found).max():.2e} at most, {len(found)} tokens"
-        )
+        rms, largest = np.sqrt(np.mean(found**2)), np.abs(found).max()
+        print(f"{name:24} log-ratio {rms:.2e} RMS, {largest:.2e} at most, {len(found)} tokens")
 
 
 if __name__ == "__main__":

@@ -21,3 +21,7 @@ class InputError(ValueError):
 
 class TooFewPointsError(InputError):
     """A curve, or the part of it that was asked about, has fewer points than a fit needs."""
+
+
+class StoppedError(RuntimeError):
+    """A run that cannot go on: the reason in words, and what is still whole."""

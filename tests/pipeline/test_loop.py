@@ -8,8 +8,7 @@ import torch
 from small_runs import evals, lines, recipe, resumed, same_weights, trained, weights
 
 import scalerl
-from scalerl.errors import InputError
-from scalerl.pipeline.alarms_words import StoppedError
+from scalerl.errors import InputError, StoppedError
 from scalerl.pipeline.running import fork, resume, start
 from scalerl.recipe.named import names
 from scalerl.run.directory import Run

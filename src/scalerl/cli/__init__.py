@@ -9,11 +9,13 @@ from typing import NoReturn, TextIO, cast
 
 import typer
 
-from scalerl.errors import InputError
+from scalerl.errors import InputError, StoppedError
 
 __all__ = ["main", "run"]
 
 INTERRUPTED = 130
+TRAINING = ("torch", "transformers", "safetensors", "tokenizers", "jaxtyping")
+"""Packages that forecasting does without."""
 # What typer raises for words it cannot place; the name itself is private to the typer of the day.
 _UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
@@ -31,6 +33,12 @@ def run(arguments: Sequence[str]) -> int:
         return code
     except InputError as error:
         return _refuse(str(error), 2)
+    except StoppedError as error:
+        return _refuse(str(error), 1)
+    except ModuleNotFoundError as error:
+        if error.name not in TRAINING:
+            raise
+        return _refuse(f"training needs {error.name}; pip install 'scalerl[train]'", 2)
     except BrokenPipeError:  # the reader has seen enough: `scalerl fit run.csv | head -3`
         _discard(sys.stdout)
         return 1

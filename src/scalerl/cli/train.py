@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from scalerl.cli.run_report import write_run_report
 from scalerl.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def _finish(started: Started, stopping: _Stopping) -> None:
         typer.echo(opening(started.parts, started.probe))
         started.loop.run()
     typer.echo(closing(started.run, started.parts.recipe))
+    if started.loop.is_done and (page := write_run_report(started.run.path)) is not None:
+        typer.echo(f"report: {page}")
 
 
 class _Stopping:

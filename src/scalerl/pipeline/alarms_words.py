@@ -20,10 +20,6 @@ class Alarm:
     stops_run: bool = False
 
 
-class StoppedError(RuntimeError):
-    """A run that cannot go on to any purpose; the reason is in words."""
-
-
 def truncation_text(share: float, limit: float) -> str:
     """Too many answers run out of budget (arXiv 2510.13786, A.15)."""
     return (

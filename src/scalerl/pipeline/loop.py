@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from scalerl.errors import StoppedError
 from scalerl.pipeline import checkpointing
-from scalerl.pipeline.alarms_words import StoppedError
 from scalerl.pipeline.chronicle import Chronicle
 from scalerl.pipeline.metrics_cost import Reading
 from scalerl.pipeline.parts import Parts
 from scalerl.records import Group
 from scalerl.run.checkpoints import Checkpoint
 from scalerl.run.directory import Run
+from scalerl.trainer.finite import NonFiniteError
 from scalerl.trainer.update_report import UpdateReport
 
 
@@ -104,7 +105,7 @@ class Loop:
     def _update(self, groups: list[Group]) -> UpdateReport:
         try:
             return self._parts.trainer.update(groups, self.step)
-        except ArithmeticError:
+        except NonFiniteError:
             self._checkpoint()  # no weight has moved: the last usable state is kept
             raise
 

@@ -8,11 +8,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scalerl.errors import StoppedError
+
 TEMPORARY = ".*.tmp"
 """What every temporary of a run is called; anything of that name may be swept away by the next writer."""
 
 
-class WriteError(RuntimeError):
+class WriteError(StoppedError):
     """The disk did not take something: what, why, and what is still whole."""
 
 

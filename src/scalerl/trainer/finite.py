@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from scalerl.errors import StoppedError
 from scalerl.trainer.gradient import Tokens
 
 
-class NonFiniteError(ArithmeticError):
+class NonFiniteError(StoppedError):
     """Loss or gradient of an update is not finite; weights and optimizer are as they were before it."""
 
 
