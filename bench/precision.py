@@ -1,6 +1,6 @@
 """How far engine and trainer are apart under the same weights: float32, bfloat16, with and without a float32 head.
 
-python bench/precision.py [--device cuda] [--model FOLDER]
+python bench/precision.py [--device cuda]
 """
 
 import argparse

@@ -56,6 +56,7 @@ def replay(
     from scalerl.recipe.reading import load
     from scalerl.run.directory import Run
     from scalerl.run.names import RECIPE
+    from scalerl.trainer.finite import NonFiniteError
 
     source = Run.read(run)
     begin = None if start is None else checkpoint_of(source, start)
@@ -67,7 +68,7 @@ def replay(
             for one in replay_of(trainer, files.items()):
                 step(f"step {one.step}")
                 found.append(one)
-    except ArithmeticError as problem:
+    except NonFiniteError as problem:
         raise InputError(str(problem), file=run) from problem
     finally:
         _give(found, as_json=as_json)

@@ -13,9 +13,9 @@ def write_run_report(run: Path) -> Path | None:
     from scalerl.report.page import report_page, write_page
 
     place = run / "report" / "index.html"
-    curves = read_all(run)
-    until = max(curve.last_compute for curve in curves) / 2
     try:
+        curves = read_all(run)
+        until = max(curve.last_compute for curve in curves) / 2
         page = report_page(
             curves, until=until, at=[curve.last_compute for curve in curves], title=f"Run {run.name}"
         )

@@ -135,8 +135,9 @@ def _print_plan(recipe: Recipe) -> None:
 
 
 def _memory(recipe: Recipe) -> str:
-    if not recipe.model.path:
-        return "# Memory: unknown without a model; set model.path."
+    if not recipe.model.path or recipe.model.path.endswith(".gguf"):
+        why = "a .gguf file tells it when it is loaded" if recipe.model.path else "set model.path"
+        return f"# Memory: unknown without a Hugging Face folder; {why}."
     from scalerl.pipeline.memory import memory_of
 
     found, gib = memory_of(recipe), 2**30

@@ -99,6 +99,7 @@ def warmstart(
 
     from scalerl.pipeline.warming import Warming, warm
     from scalerl.recipe.sections import Model
+    from scalerl.trainer.finite import NonFiniteError
 
     warming = Warming(
         model=Model(path=model, dtype=chosen_dtype),
@@ -110,7 +111,7 @@ def warmstart(
     )
     try:
         warmed = warm(data, Path(out), warming, _watcher())
-    except ArithmeticError as problem:
+    except NonFiniteError as problem:
         raise InputError(f"{problem}; nothing was written, try a lower --rate") from problem
     _say(warmed, warming, out)
 

@@ -94,7 +94,11 @@ def _source(place: Path) -> dict[str, Any]:
 
 
 def _refuse_unknown_attention(module: PreTrainedModel, path: str) -> None:
-    kinds: set[str] = set(getattr(module.config, "layer_types", None) or ["full_attention"])
+    config = module.config
+    has_window = bool(getattr(config, "sliding_window", None)) and getattr(config, "use_sliding_window", True)
+    kinds: set[str] = set(
+        getattr(config, "layer_types", None) or ["sliding_attention" if has_window else "full_attention"]
+    )
     if kinds != {"full_attention"}:
         raise InputError(
             f"model.path is {path!r}; its layers are {sorted(kinds)}, expected full attention throughout"

@@ -68,7 +68,7 @@ def judge_text(share: float, num_rollouts: int, limit: float) -> str:
     return (
         f"The judge failed on {share:.0%} of the last {num_rollouts} answers, above {limit:.0%}. What is left would"
         " be a biased sample, so the run stops. The errors stand with the recorded rollouts: mend the task or its"
-        " answers, or give the judge more time (task.seconds); then resume."
+        " answers, or give the judge more time (task.seconds); then begin a new run with --fork."
     )
 
 
@@ -106,6 +106,6 @@ def off_forecast_text(
     return (
         f"Off its forecast: the held-out pass rate of {task}, {value_text(value)} at step {step}, lies below what"
         f" was forecast (odds {odds:,.0f} to 1 against chance, at most 5% false alarms a run).{earlier} Look at"
-        " truncation/share, entropy/mean, drift/rms and gradient/norm around the fall; go back to a checkpoint"
-        " before it and lower optimizer.rate, or accept the new forecast."
+        " truncation/share, entropy/mean, drift/rms and gradient/norm around the fall; begin a new run with --fork"
+        " and a lower optimizer.rate, or accept the new forecast."
     )

@@ -48,28 +48,28 @@ class Loop:
 
     def run(self) -> None:
         """Train to the last step, or until asked to stop; either way the last thing is a checkpoint."""
+        if not self._chronicle.has_begun:
+            self._evaluate()  # before any clock that counts runs: the curve begins at no compute at all
         with self._parts.ledger.clock("idle"):
-            if not self._chronicle.has_begun:
-                self._evaluate()
             while not self.is_done and self._generate():
                 self._learn()
                 if self._is_due(self._parts.recipe.evaluation.every):
                     self._evaluate()
                 if self._is_due(self._parts.recipe.checkpoint.every):
-                    self._checkpoint()
+                    self.keep()
             if not self.is_done:
-                self._checkpoint()
+                self.keep()
 
     def _generate(self) -> bool:
         """Decode until a batch can be learned from; false when asked to stop before that."""
         with self._parts.ledger.clock("generation"):
-            while not self._parts.staleness.may_take():
-                if self._is_stopping():
-                    return False
+            while not self._is_stopping():
+                if self._parts.staleness.may_take():
+                    return True
                 self._admit()
                 for group in self._parts.court.judged(self._parts.generator.advance()):
                     self._hand_over(group)
-        return True
+        return False
 
     def _admit(self) -> None:
         """Ask new prompts while a slot is free and the bound on staleness allows it."""
@@ -99,14 +99,14 @@ class Loop:
         raised = self._chronicle.stepped(self.step, groups, report, before, Reading.of(parts.ledger))
         for alarm in raised:
             if alarm.stops_run:
-                self._checkpoint()
+                self.keep()
                 raise StoppedError(alarm.text)
 
     def _update(self, groups: list[Group]) -> UpdateReport:
         try:
             return self._parts.trainer.update(groups, self.step)
         except NonFiniteError:
-            self._checkpoint()  # no weight has moved: the last usable state is kept
+            self.keep()  # no weight has moved: the last usable state is kept
             raise
 
     def _charge(self, report: UpdateReport) -> None:
@@ -119,10 +119,12 @@ class Loop:
         before = engine.num_tokens
         with ledger.clock("evaluation"):
             tallies = self._parts.evaluator.tallies(self.step)
-        ledger.num_evaluation_tokens += engine.num_tokens - before
-        self._chronicle.evaluated(self.step, tallies)
+            ledger.num_evaluation_tokens += engine.num_tokens - before
+            self._chronicle.evaluated(self.step, tallies)
 
-    def _checkpoint(self) -> None:
+    def keep(self) -> None:
+        """Write a checkpoint of this moment."""
+
         def save(folder: Path) -> None:
             checkpointing.save(folder, self._parts, self._waiting, self._chronicle.remembering)
 

@@ -25,7 +25,7 @@ class Memory:
 
     num_parameters: int
     training: int
-    """Weights, gradients, moments and masters."""
+    """Weights, gradients, moments and masters, and the copy of the start that drift is measured from."""
     cache: int
     """Keys, values and stamps of all slots, of training and of evaluation."""
     logits: int
@@ -53,7 +53,8 @@ def memory_of(recipe: Recipe) -> Memory:
     width_bytes = config.hidden_size * BYTES_OF_ACTIVATIONS * policy.dtype.itemsize // 2
     return Memory(
         num_parameters=num_parameters(policy),
-        training=bytes_of_training(policy),
+        training=bytes_of_training(policy)
+        + recipe.log.kl_to_start * num_parameters(policy) * policy.dtype.itemsize,
         cache=NUM_ENGINES * slots * slot,
         logits=2 * 4 * recipe.model.chunk_tokens * config.vocab_size,
         activations=recipe.optimizer.micro_batch_tokens * layers * width_bytes,

@@ -56,6 +56,7 @@ class Parts:
 def parts_of(recipe: Recipe) -> Parts:
     """Load, check and size everything; what cannot work is refused here, before a directory is touched."""
     device = device_of(recipe.runtime.device)
+    torch.set_float32_matmul_precision("highest")  # no TF32: the float32 head is there for its last bits
     if recipe.runtime.threads:
         torch.set_num_threads(recipe.runtime.threads)
     task = task_of(recipe.task, num_held_out=recipe.evaluation.prompts)

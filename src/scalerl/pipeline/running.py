@@ -13,6 +13,7 @@ from scalerl.errors import InputError
 from scalerl.pipeline import checkpointing
 from scalerl.pipeline.chronicle import METRICS, Chronicle, Watcher
 from scalerl.pipeline.loop import Loop
+from scalerl.pipeline.metrics_cost import Reading
 from scalerl.pipeline.parts import Parts, parts_of
 from scalerl.pipeline.probe import Probe, probe
 from scalerl.recipe.differences import differences
@@ -22,10 +23,11 @@ from scalerl.recipe.writing import to_toml
 from scalerl.run.checkpoints import Checkpoint
 from scalerl.run.directory import Run, refuse_used
 
+PARENT = "parent.json"
 MODEL = "model"
 """Folder of a run with what a model is beside its weights: configuration and tokenizer."""
-MAY_CHANGE = ("steps", "log", "checkpoint", "runtime.device", "engine.slots")
-"""Keys that a resume may change, or that were resolved for it."""
+MAY_CHANGE = ("steps", "log", "checkpoint")
+"""Keys that a resume may change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,11 +94,14 @@ def fork(
         raise InputError("has no checkpoint to fork from", file=parent)
     refuse_used(place)
     parts = parts_of(recipe)
-    left = checkpointing.take_over(checkpoint.path, parts)
     run = Run.create(place, to_toml(parts.recipe))
     _keep_model(parts, run)
-    note = f"forked from {parent}, step {checkpoint.step}"
-    return _started(parts, run, watch, stop, None, (note, *left))
+    run.write_file(PARENT, json.dumps({"run": str(parent.resolve()), "step": checkpoint.step}).encode())
+    started = _started(parts, run, watch, stop, None, (f"forked from {parent}, step {checkpoint.step}",))
+    left = checkpointing.take_over(checkpoint.path, parts)
+    started.chronicle.reading = Reading.of(parts.ledger)
+    started.loop.keep()  # from here on the new run stands alone: a kill goes back to this, not to the model
+    return replace(started, notes=(*started.notes, *left))
 
 
 def recipe_of(run: Run) -> Recipe:
@@ -124,7 +129,7 @@ def _started(
 
 def _agreed(asked: Recipe, kept: Recipe, place: Path) -> Recipe:
     """The run's own recipe, with what a resume may change taken from the one that was asked for."""
-    found = differences(kept, asked, ignore=MAY_CHANGE)
+    found = differences(kept, _resolved_like(asked, kept), ignore=MAY_CHANGE)
     if found:
         raise InputError(
             f"is a run under another recipe ({'; '.join(found[:3])}); "
@@ -136,6 +141,13 @@ def _agreed(asked: Recipe, kept: Recipe, place: Path) -> Recipe:
             f"steps is {asked.steps}; the run was made for {kept.steps}, a resume can only extend it", file=place
         )
     return replace(kept, steps=asked.steps, log=asked.log, checkpoint=asked.checkpoint)
+
+
+def _resolved_like(asked: Recipe, kept: Recipe) -> Recipe:
+    """What was left to the machine is what the machine chose when the run began."""
+    slots = asked.engine.slots or kept.engine.slots
+    device = kept.runtime.device if asked.runtime.device == "auto" else asked.runtime.device
+    return replace(asked, engine=replace(asked.engine, slots=slots), runtime=replace(asked.runtime, device=device))
 
 
 def _keep_model(parts: Parts, run: Run) -> None:

@@ -9,7 +9,7 @@ import torch
 
 from scalerl.errors import InputError
 from scalerl.model.policy import Policy
-from scalerl.model.size import bytes_of_training, bytes_per_cached_token
+from scalerl.model.size import bytes_of_training, bytes_per_cached_token, num_parameters
 from scalerl.recipe.recipe import Recipe
 from scalerl.rollout.limits import Limits
 
@@ -39,7 +39,8 @@ def bytes_of_a_slot(policy: Policy, limits: Limits, longest_prompt: int) -> int:
 def num_slots(recipe: Recipe, policy: Policy, limits: Limits, longest_prompt: int) -> int:
     """The slots of a run: as many as asked for, or one batch, or as many as fit."""
     each = bytes_of_a_slot(policy, limits, longest_prompt)
-    room = free_bytes(policy.device) - bytes_of_training(policy)
+    copy = recipe.log.kl_to_start * num_parameters(policy) * policy.dtype.itemsize
+    room = free_bytes(policy.device) - bytes_of_training(policy) - copy
     fitting = int(max(room, 0) * recipe.engine.memory_share) // each
     wanted = recipe.engine.slots or recipe.batch.prompts * recipe.batch.samples
     if fitting < (recipe.engine.slots or 1):

@@ -54,8 +54,8 @@ class Prefill:
         return causal(query, key, value, scale)
 
 
-class CpuDecode:
-    """Attention of one new token a slot.
+class MaskedDecode:
+    """Attention of one new token a slot, on a CPU, or on a GPU in float32, which the flash kernel does not know.
 
     Two batched products would be faster by a third, but their sums depend on how far the longest slot reaches;
     those of torch's fused kernel do not (tests/rollout/test_engine.py).
@@ -65,8 +65,9 @@ class CpuDecode:
         longest = int(positions.max()) + 1
         self._reach = -(-longest // LENGTH_STEP) * LENGTH_STEP
         self._cache, self._positions = cache, positions
-        self._rows = torch.arange(cache.num_slots)
-        self._is_seen = (torch.arange(self._reach) <= positions[:, None])[:, None, None]
+        self._rows = torch.arange(cache.num_slots, device=positions.device)
+        reach = torch.arange(self._reach, device=positions.device)
+        self._is_seen = (reach <= positions[:, None])[:, None, None]
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float) -> Tensor:
         """Keep the new token and attend over its slot."""
@@ -80,7 +81,7 @@ class CpuDecode:
         return found.transpose(1, 2)
 
 
-class CudaDecode:
+class FlashDecode:
     """Attention of one new token a slot by torch's flash kernel, which reads each slot up to its own length.
 
     All tensors stay in place, so that the step can be captured as a graph.

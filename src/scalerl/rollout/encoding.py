@@ -27,6 +27,10 @@ class Encoder:
         ends = [*model_stops, *([tokenizer.eos_token_id] if tokenizer.eos_token_id is not None else [])]
         ends += [self._only_token("prompt.stop", one) for one in form.stop]
         self.stops: tuple[int, ...] = tuple(sorted({int(cast(int, one)) for one in ends}))
+        if form.system and not (form.chat_template and tokenizer.chat_template):
+            raise InputError(
+                "prompt.system is set; without a chat template nothing would say it, expected it empty"
+            )
         if not self.stops:
             raise InputError("the tokenizer names no end token; set prompt.stop to the token that ends an answer")
 

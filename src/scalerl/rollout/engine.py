@@ -16,7 +16,7 @@ from torch import Tensor
 from scalerl.model.compiling import compiled_layers
 from scalerl.model.policy import Policy
 from scalerl.records import Rollout
-from scalerl.rollout.cache import Cache, CpuDecode, CudaDecode, Prefill
+from scalerl.rollout.cache import Cache, FlashDecode, MaskedDecode, Prefill
 from scalerl.rollout.limits import Limits
 from scalerl.rollout.sampling import sample
 from scalerl.rollout.slots import Slots
@@ -68,6 +68,7 @@ class Engine:
     ) -> None:
         self._policy, self._temperature = policy, temperature
         self._is_gpu = policy.device.type == "cuda"
+        self._is_flash = self._is_gpu and policy.dtype != torch.float32
         rows = slots if self._is_gpu else -(-slots // CPU_ROWS) * CPU_ROWS
         self._cache = Cache(policy, slots=rows, length=longest_prompt + limits.most_tokens)
         self._slots = Slots(rows, limits, policy.device)
@@ -75,7 +76,7 @@ class Engine:
         self._waiting: deque[Request] = deque()
         self._version = torch.zeros((), dtype=torch.int32, device=policy.device)
         self._decode_step = self._uncaptured()
-        self._is_captured = not (use_graphs and self._is_gpu)
+        self._is_captured = not (use_graphs and self._is_flash)
         self._is_compiled = is_compiled
         self.num_prefilled = 0
         """Prompt tokens that have passed through the model so far."""
@@ -157,11 +158,11 @@ class Engine:
 
     def _uncaptured(self) -> Callable[[], None]:
         """One decode step as it is written."""
-        if self._is_gpu:
-            return partial(self._sample_one, CudaDecode(self._cache, self._slots.position))
-        return lambda: self._sample_one(CpuDecode(self._cache, self._slots.position))
+        if self._is_flash:
+            return partial(self._sample_one, FlashDecode(self._cache, self._slots.position))
+        return lambda: self._sample_one(MaskedDecode(self._cache, self._slots.position))
 
-    def _sample_one(self, cached: CpuDecode | CudaDecode) -> None:
+    def _sample_one(self, cached: MaskedDecode | FlashDecode) -> None:
         """Feed each slot's last token and sample the next."""
         slots = self._slots
         hidden = self._policy.hidden(slots.token[:, None], slots.position[:, None], cached)
