@@ -83,7 +83,7 @@ def _plain(module: PreTrainedModel) -> PreTrainedModel:
         if hasattr(module, name):
             delattr(module, name)
     if hasattr(module.config, "quantization_config"):
-        del module.config.quantization_config
+        module.config.__dict__.pop("quantization_config")
     return module
 
 
