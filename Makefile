@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Matrices here are small: a second thread gains nothing and on a busy machine costs a lot.
 export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
 
-.PHONY: setup demo test lint fuzz bench clean
+.PHONY: setup demo forecast test lint fuzz bench clean
 
 setup: .venv/ready
 
@@ -13,7 +14,11 @@ setup: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+# A run that was begun goes on where it stopped.
 demo: setup
+	if [ -d out/demo ]; then $(BIN)/scalerl train --run out/demo --resume; else $(BIN)/scalerl train demo --run out/demo; fi
+
+forecast: setup
 	$(BIN)/scalerl forecast examples/curves/batch-768.csv --until 8000 --at 16000 --reach 0.6
 	mkdir -p out
 	$(BIN)/scalerl report examples/curves/batch-2048.csv examples/curves/batch-768.csv --until 25000 --at 50000 -o out/report.html
@@ -33,6 +38,9 @@ fuzz: setup
 bench: setup
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/calibration.py
+	$(BIN)/python bench/engine.py
+	$(BIN)/python bench/precision.py --layers 4
+	$(BIN)/python bench/schedules.py
 
 clean:
 	rm -rf .venv build dist out

@@ -32,14 +32,15 @@ def test_bundled_curves_are_what_their_script_makes(tmp_path):
         assert (tmp_path / path.name).read_text() == path.read_text()
 
 
-def test_readme_shows_what_the_demo_prints():
-    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+def test_readme_shows_what_a_forecast_prints():
+    recipe = re.search(r"^forecast:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     first = recipe.group(1).splitlines()[0].strip().replace("$(BIN)/scalerl", "")
     printed = run(sys.executable, "-m", "scalerl", *shlex.split(first))
     assert without_numbers(printed) in without_numbers(README)
 
 
-COMMANDS = re.findall(r"^scalerl ([^#\n]*)", README, re.MULTILINE)
+FORECASTING = "fit|forecast|compare|budget|backtest|report"
+COMMANDS = re.findall(rf"^scalerl ((?:{FORECASTING}) [^#\n]*)", README, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -32,6 +32,12 @@ def test_a_run_writes_a_directory_that_the_forecasting_half_reads(tmp_path):
     }  # fmt: skip
     forecasts = lines(tmp_path / "run", "forecasts.jsonl")
     assert [one["made_at_step"] for one in forecasts] == [3, 4, 5, 6, 7]
+    scores = lines(tmp_path / "run", "scores.jsonl")
+    assert [(one["made_at_step"], one["horizon"], one["step"]) for one in scores if one["horizon"] == "end"] == [
+        (made, "end", 8) for made in (3, 4, 5, 6, 7)
+    ]
+    assert [one["step"] for one in scores if one["horizon"] == "soon"] == [4, 5, 6, 7, 8]
+    assert all(one["came"] == points[one["step"]]["pass_rate"] for one in scores)
     assert 0 < started.probe.rms < 1e-5
 
 

@@ -88,7 +88,8 @@ class Chronicle:
             tasks=self._parts.tasks,
             kl_to_start=self._kl(step, groups),
         )
-        metrics |= self._clipped.add(report.was_clipped)
+        if report.has_stepped:
+            metrics |= self._clipped.add(report.was_clipped)
         self.reading = after
         self._log(step, metrics)
         self._record(step, groups)

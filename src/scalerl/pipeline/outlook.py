@@ -1,17 +1,18 @@
-"""Where each task of a run will end, frozen into `forecasts.jsonl` after every evaluation."""
+"""Where each task of a run will end, frozen into `forecasts.jsonl` after each evaluation and scored later."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from scalerl.pipeline.live_forecast import LiveForecast
 from scalerl.pipeline.live_forecast_record import FORECASTS, FrozenForecast
+from scalerl.pipeline.live_forecast_score import score
 from scalerl.pipeline.sequential import Surprise
 from scalerl.readers.prompt_counts import prompt_counts
 from scalerl.records import EvalPoint
 from scalerl.run.directory import Run
 
-EVALS = "evals.jsonl"
+EVALS, SCORES = "evals.jsonl", "scores.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,19 +35,24 @@ class Outlook:
         self._run, self._live = run, live
 
     def after(self, task: str) -> View:
-        """Forecast a task from its evaluations so far, and keep what was forecast."""
+        """Forecast a task from its evaluations so far, keep what was forecast, and score what has come."""
         points = tuple(point for point in self.points() if point.task == task)
         counts = prompt_counts(self._run.path, [point.step for point in points], task, [])
+        for outcome in score(self._made(task), points[-1:]):
+            self._run.append(SCORES, asdict(outcome))
         forecast = self._live.after(points, counts)
         if forecast is not None:
             self._run.append(FORECASTS, forecast.as_mapping())
-        made = [FrozenForecast.of_mapping(record) for record in self._run.records(FORECASTS)]
         return View(
             points=points,
             forecast=forecast,
             surprise=self._live.surprise(points, counts),
-            forecasts=tuple(one for one in made if one.task == task),
+            forecasts=self._made(task),
         )
+
+    def _made(self, task: str) -> tuple[FrozenForecast, ...]:
+        made = [FrozenForecast.of_mapping(record) for record in self._run.records(FORECASTS)]
+        return tuple(one for one in made if one.task == task)
 
     def points(self) -> list[EvalPoint]:
         """Every evaluation of the run."""
