@@ -16,7 +16,7 @@ setup: .venv/ready
 
 # A run that was begun goes on where it stopped.
 demo: setup
-	if [ -d out/demo ]; then $(BIN)/scalerl train --run out/demo --resume; else $(BIN)/scalerl train demo --run out/demo; fi
+	if [ -f out/demo/recipe.toml ]; then $(BIN)/scalerl train --run out/demo --resume; else $(BIN)/scalerl train demo --run out/demo; fi
 
 forecast: setup
 	$(BIN)/scalerl forecast examples/curves/batch-768.csv --until 8000 --at 16000 --reach 0.6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scalerl.errors import TooFewPointsError
+from scalerl.errors import InputError
 
 
 def write_run_report(run: Path) -> Path | None:
@@ -19,7 +19,7 @@ def write_run_report(run: Path) -> Path | None:
         page = report_page(
             curves, until=until, at=[curve.last_compute for curve in curves], title=f"Run {run.name}"
         )
-    except TooFewPointsError:
+    except InputError:  # too few evaluations, or none that rises: the run itself has succeeded
         return None
     place.parent.mkdir(exist_ok=True)
     write_page(page, place)

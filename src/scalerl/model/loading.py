@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils.logging import disable_progress_bar
 
@@ -27,6 +28,11 @@ def device_of(name: str) -> torch.device:
         raise InputError("runtime.device is 'cuda'; there is no GPU here, expected 'cpu' or 'auto'")
     is_gpu = name == "cuda" or (name == "auto" and torch.cuda.is_available())
     return torch.device("cuda" if is_gpu else "cpu")
+
+
+def device_name(device: torch.device) -> str:
+    """What kind of device it is: `cpu`, or the name of the GPU."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 def dtype_of(name: str, device: torch.device) -> torch.dtype:
@@ -71,10 +77,18 @@ def load_tokenizer(path: str) -> PreTrainedTokenizerBase:
 
 def _module(place: Path, dtype: torch.dtype) -> PreTrainedModel:
     try:
-        found = AutoModelForCausalLM.from_pretrained(**_source(place), dtype=dtype, attn_implementation=NAME)
-        return _plain(found) if place.is_file() else found
-    except (OSError, ValueError, ImportError, json.JSONDecodeError) as problem:
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            **_source(place), dtype=dtype, attn_implementation=NAME, output_loading_info=True
+        )
+        found, told = loaded
+    except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as problem:
         raise InputError(f"model.path is {str(place)!r}; it cannot be read as a causal LM: {problem}") from problem
+
+    if missing := sorted(told["missing_keys"]):  # they would be random numbers, others each time
+        raise InputError(
+            f"model.path is {str(place)!r}; its files lack {len(missing)} weights, such as {missing[0]}"
+        )
+    return _plain(found) if place.is_file() else found
 
 
 def _plain(module: PreTrainedModel) -> PreTrainedModel:
@@ -103,10 +117,10 @@ def _refuse_unknown_attention(module: PreTrainedModel, path: str) -> None:
         raise InputError(
             f"model.path is {path!r}; its layers are {sorted(kinds)}, expected full attention throughout"
         )
-    dropout = {name: value for name, value in module.config.to_dict().items() if "dropout" in name and value}
-    if dropout:
+    shares = [one.p for one in module.modules() if isinstance(one, torch.nn.Dropout)]
+    if largest := max([*shares, getattr(config, "attention_dropout", 0.0) or 0.0]):
         raise InputError(
-            f"model.path is {path!r}; it has dropout ({dropout}), expected none: it would enter every ratio"
+            f"model.path is {path!r}; it has dropout of {largest}, expected none: it enters every ratio"
         )
 
 

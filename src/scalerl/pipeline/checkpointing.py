@@ -48,6 +48,13 @@ def save(folder: Path, parts: Parts, waiting: Mapping[int, Group], small: Mappin
     (folder / FACTS).write_text(json.dumps(facts))
 
 
+def check(folder: Path, parts: Parts) -> None:
+    """Refuse a checkpoint whose counters or prompts are not this run's, before anything else is touched."""
+    facts = json.loads((folder / FACTS).read_text())
+    parts.staleness.restore(facts["staleness"])
+    parts.curriculum.restore(facts["curriculum"])
+
+
 def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> dict[int, Group]:
     """Put every part back to where a checkpoint was taken; returns the groups that wait for the trainer."""
     facts = json.loads((folder / FACTS).read_text())

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import torch
 
+from scalerl.model.loading import device_name
 from scalerl.pipeline.alarms import Alarms
 from scalerl.pipeline.alarms_words import Alarm
 from scalerl.pipeline.checkpointing import Remembering
@@ -20,7 +21,6 @@ from scalerl.pipeline.metrics_evaluation import evaluation_metrics
 from scalerl.pipeline.metrics_recent import ClippedShare
 from scalerl.pipeline.outlook import EVALS, Outlook, View
 from scalerl.pipeline.parts import Parts
-from scalerl.pipeline.start_drift import StartDrift
 from scalerl.records import EvalPoint, Group
 from scalerl.run.directory import Run
 from scalerl.run.groups import group_lines
@@ -61,7 +61,6 @@ class Chronicle:
         self._outlook = Outlook(run, LiveForecast(unit=unit, steps=recipe.steps, every=recipe.evaluation.every))
         self._alarms = Alarms(drift_tolerance=DRIFT_TOLERANCE[parts.policy.dtype], num_tasks=len(parts.tasks))
         self._clipped = ClippedShare()
-        self._start = StartDrift(parts.policy) if recipe.log.kl_to_start else None
         self.reading = Reading.of(parts.ledger)
         """What had been spent when the last step ended."""
 
@@ -74,6 +73,10 @@ class Chronicle:
     def has_begun(self) -> bool:
         """Whether the curve has its first point."""
         return bool(self._outlook.points())
+
+    def has_evaluated(self, step: int) -> bool:
+        """Whether the curve has its point at a step."""
+        return any(point.step == step for point in self._outlook.points())
 
     def stepped(
         self, step: int, groups: Sequence[Group], report: UpdateReport, before: Reading, after: Reading
@@ -104,7 +107,7 @@ class Chronicle:
             step=step,
             ledger=self._parts.ledger,
             temperature=self._parts.recipe.evaluation.temperature,
-            device=self._parts.policy.device.type,
+            device=device_name(self._parts.policy.device),
         )
         self._run.write_file(step_file("evals", step), tally_lines(tallies))
         for point in points:
@@ -143,7 +146,8 @@ class Chronicle:
     def _kl(self, step: int, groups: Sequence[Group]) -> float | None:
         recipe = self._parts.recipe
         is_due = step % recipe.evaluation.every == 0 or step == recipe.steps
-        return self._start.kl(groups, recipe.sampling.temperature) if self._start and is_due else None
+        start = self._parts.start
+        return start.kl(groups, recipe.sampling.temperature) if start and is_due else None
 
     def _log(self, step: int, metrics: Mapping[str, float]) -> None:
         record: dict[str, Any] = {"step": step, **known(metrics)}

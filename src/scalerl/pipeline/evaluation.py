@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +25,8 @@ class Tally:
     prompt: Prompt
     num_passed: int
     num_truncated: int
+    num_errors: int
+    """Answers that no judge could judge."""
     num_samples: int
 
     @classmethod
@@ -34,6 +36,7 @@ class Tally:
             prompt=group.prompt,
             num_passed=sum(one.passed for one in group.rollouts),
             num_truncated=sum(one.ending == "truncated" for one in group.rollouts),
+            num_errors=len(group.rollouts) - len(group.judged),
             num_samples=len(group.rollouts),
         )
 
@@ -62,9 +65,13 @@ class Evaluator:
         while not generator.is_idle:
             yield from court.judged(generator.advance())
 
-    def tallies(self, step: int) -> list[Tally]:
-        """How each prompt fared, in the order of the prompts."""
-        found = {group.admission: Tally.of(group) for group in self.groups(step)}
+    def tallies(self, step: int, is_stopping: Callable[[], bool] = lambda: False) -> list[Tally] | None:
+        """How each prompt fared, in the order of the prompts; None when asked to stop before all are done."""
+        found: dict[int, Tally] = {}
+        for group in self.groups(step):
+            found[group.admission] = Tally.of(group)
+            if is_stopping():
+                return None
         return [found[admission] for admission in sorted(found)]
 
 

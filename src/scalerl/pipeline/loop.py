@@ -30,6 +30,8 @@ class Loop:
         self._is_stopping = is_stopping
         self._waiting: dict[int, Group] = {}
         """Judged groups that no batch has used up, by admission."""
+        self._kept_at = -1
+        """Step of the last checkpoint; one that was cut short mid-step does not count."""
 
     @property
     def step(self) -> int:
@@ -48,7 +50,10 @@ class Loop:
 
     def run(self) -> None:
         """Train to the last step, or until asked to stop; either way the last thing is a checkpoint."""
-        if not self._chronicle.has_begun:
+        is_missing = not self._chronicle.has_evaluated(self.step) and self._is_due(
+            self._parts.recipe.evaluation.every
+        )
+        if is_missing or not self._chronicle.has_begun:
             self._evaluate()  # before any clock that counts runs: the curve begins at no compute at all
         with self._parts.ledger.clock("idle"):
             while not self.is_done and self._generate():
@@ -57,7 +62,8 @@ class Loop:
                     self._evaluate()
                 if self._is_due(self._parts.recipe.checkpoint.every):
                     self.keep()
-            if not self.is_done:
+                    self._kept_at = self.step
+            if self._kept_at != self.step:
                 self.keep()
 
     def _generate(self) -> bool:
@@ -118,7 +124,9 @@ class Loop:
         ledger, engine = self._parts.ledger, self._parts.evaluator.engine
         before = engine.num_tokens
         with ledger.clock("evaluation"):
-            tallies = self._parts.evaluator.tallies(self.step)
+            tallies = self._parts.evaluator.tallies(self.step, self._is_stopping)
+            if tallies is None:
+                return  # asked to stop: a resume finds that this point is missing
             ledger.num_evaluation_tokens += engine.num_tokens - before
             self._chronicle.evaluated(self.step, tallies)
 

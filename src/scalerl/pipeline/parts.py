@@ -8,6 +8,7 @@ from functools import partial
 import torch
 
 from scalerl.compute import Ledger
+from scalerl.errors import InputError
 from scalerl.model.loading import device_of, load_policy, load_tokenizer
 from scalerl.model.policy import Policy
 from scalerl.model.size import is_mixture, num_active_parameters
@@ -17,6 +18,7 @@ from scalerl.pipeline.judged import Court
 from scalerl.pipeline.seeds import seed_of
 from scalerl.pipeline.sizing import num_slots
 from scalerl.pipeline.staleness import Staleness
+from scalerl.pipeline.start_drift import StartDrift
 from scalerl.recipe.recipe import Recipe
 from scalerl.records import Prompt
 from scalerl.rollout.encoding import Encoder
@@ -46,6 +48,8 @@ class Parts:
     trainer: Trainer
     evaluator: Evaluator
     ledger: Ledger
+    start: StartDrift | None
+    """The recipe's model as it was loaded, to measure how far training has moved."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -65,6 +69,7 @@ def parts_of(recipe: Recipe) -> Parts:
     encoder = Encoder(load_tokenizer(recipe.model.path), recipe.prompt, model_stops(policy))
     limits = encoder.limits(recipe.length)
     longest = max(len(encoder.prompt(one)) for one in (*prompts, *held_out))
+    _refuse_beyond_positions(policy, longest + limits.most_tokens)
     slots = num_slots(recipe, policy, limits, longest)
     resolved = resolve(recipe, device, slots)
     engine = partial(
@@ -78,8 +83,12 @@ def parts_of(recipe: Recipe) -> Parts:
     )
     seeds = partial(_rollout_seed, recipe.seed)
     shares = task.shares(recipe.batch.prompts) if isinstance(task, Mixture) else {task.name: recipe.batch.prompts}
-    own_judge = Judge(task)
-    rewarding = own_judge if recipe.reward == "task" else Judge(training_judge(task, recipe.reward))
+    own_judge = Judge(task, workers=recipe.runtime.judges)
+    rewarding = (
+        own_judge
+        if recipe.reward == "task"
+        else Judge(training_judge(task, recipe.reward), workers=recipe.runtime.judges)
+    )
     return Parts(
         recipe=resolved,
         policy=policy,
@@ -103,7 +112,17 @@ def parts_of(recipe: Recipe) -> Parts:
             seed=recipe.seed,
         ),
         ledger=Ledger(num_parameters=num_active_parameters(policy)),
+        start=StartDrift(policy) if recipe.log.kl_to_start else None,
     )
+
+
+def _refuse_beyond_positions(policy: Policy, tokens: int) -> None:
+    """A model has learned positions only so far."""
+    most = getattr(policy.module.config, "max_position_embeddings", None)
+    if most is not None and tokens > most:
+        raise InputError(
+            f"the longest prompt and the budgets in [length] make {tokens} tokens; the model knows {most} positions"
+        )
 
 
 def resolve(recipe: Recipe, device: torch.device, slots: int) -> Recipe:
@@ -111,7 +130,11 @@ def resolve(recipe: Recipe, device: torch.device, slots: int) -> Recipe:
     return replace(
         recipe,
         engine=replace(recipe.engine, slots=slots),
-        runtime=replace(recipe.runtime, device="cuda" if device.type == "cuda" else "cpu"),
+        runtime=replace(
+            recipe.runtime,
+            device="cuda" if device.type == "cuda" else "cpu",
+            threads=recipe.runtime.threads or torch.get_num_threads(),
+        ),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,15 +12,15 @@ from scalerl.errors import InputError
 from scalerl.pipeline import checkpointing
 from scalerl.pipeline.chronicle import METRICS, Chronicle, Watcher
 from scalerl.pipeline.loop import Loop
-from scalerl.pipeline.metrics_cost import Reading
 from scalerl.pipeline.parts import Parts, parts_of
 from scalerl.pipeline.probe import Probe, probe
 from scalerl.recipe.differences import differences
-from scalerl.recipe.reading import from_mapping
+from scalerl.recipe.reading import load
 from scalerl.recipe.recipe import Recipe
 from scalerl.recipe.writing import to_toml
 from scalerl.run.checkpoints import Checkpoint
 from scalerl.run.directory import Run, refuse_used
+from scalerl.run.names import ASIDE
 
 PARENT = "parent.json"
 MODEL = "model"
@@ -71,14 +70,17 @@ def resume(
     try:
         agreed = _agreed(recipe, recipe_of(run), place)
         checkpoint = run.latest_checkpoint()
+        if checkpoint is None and (run.path / PARENT).is_file():
+            raise InputError("was forked and has no checkpoint of its own; remove it and fork again", file=place)
         parts = parts_of(agreed)
+        if checkpoint is not None:
+            checkpointing.check(checkpoint.path, parts)  # what does not fit is refused before anything is cut
         run.write_file("recipe.toml", to_toml(parts.recipe).encode())
         cut = run.cut_back(checkpoint)
         _keep_model(parts, run)
         notes = (*(checkpoint.warnings if checkpoint else ()), *cut.warnings)
         started = _started(parts, run, watch, stop, checkpoint, notes)
-        if METRICS in cut.aside:
-            parts.ledger.spend("redone", _charged(cut.aside[METRICS]))
+        _charge_redone(parts, run)
         return started
     except BaseException:
         run.close()
@@ -92,21 +94,22 @@ def fork(
     checkpoint = Run.read(parent).latest_checkpoint()
     if checkpoint is None:
         raise InputError("has no checkpoint to fork from", file=parent)
+    if recipe.steps <= checkpoint.step:
+        raise InputError(f"steps is {recipe.steps}; the fork begins at step {checkpoint.step}, expected more")
     refuse_used(place)
     parts = parts_of(recipe)
-    run = Run.create(place, to_toml(parts.recipe))
-    _keep_model(parts, run)
-    run.write_file(PARENT, json.dumps({"run": str(parent.resolve()), "step": checkpoint.step}).encode())
-    started = _started(parts, run, watch, stop, None, (f"forked from {parent}, step {checkpoint.step}",))
     left = checkpointing.take_over(checkpoint.path, parts)
-    started.chronicle.reading = Reading.of(parts.ledger)
-    started.loop.keep()  # from here on the new run stands alone: a kill goes back to this, not to the model
-    return replace(started, notes=(*started.notes, *left))
+    run = Run.create(place, to_toml(parts.recipe))
+    run.write_file(PARENT, json.dumps({"run": str(parent.resolve()), "step": checkpoint.step}).encode())
+    _keep_model(parts, run)
+    started = _started(parts, run, watch, stop, None, (f"forked from {parent}, step {checkpoint.step}", *left))
+    started.loop.keep()  # from here on the new run stands alone: a kill goes back to this
+    return started
 
 
 def recipe_of(run: Run) -> Recipe:
     """The resolved recipe of a run."""
-    return from_mapping(tomllib.loads(run.recipe_toml), run.path / "recipe.toml")
+    return load(run.path / "recipe.toml")
 
 
 def _started(
@@ -147,7 +150,9 @@ def _resolved_like(asked: Recipe, kept: Recipe) -> Recipe:
     """What was left to the machine is what the machine chose when the run began."""
     slots = asked.engine.slots or kept.engine.slots
     device = kept.runtime.device if asked.runtime.device == "auto" else asked.runtime.device
-    return replace(asked, engine=replace(asked.engine, slots=slots), runtime=replace(asked.runtime, device=device))
+    threads = asked.runtime.threads or kept.runtime.threads
+    runtime = replace(asked.runtime, device=device, threads=threads)
+    return replace(asked, engine=replace(asked.engine, slots=slots), runtime=runtime)
 
 
 def _keep_model(parts: Parts, run: Run) -> None:
@@ -162,7 +167,12 @@ def _keep_model(parts: Parts, run: Run) -> None:
     making.rename(place)
 
 
+def _charge_redone(parts: Parts, run: Run) -> None:
+    """Meter apart what crashes undid, from the tails of the metrics that resumes have put aside."""
+    undone = sum(_charged(log) for log in (run.path / ASIDE).glob(f"{METRICS}*"))
+    parts.ledger.spend("redone", undone - parts.ledger.device_seconds["redone"])
+
+
 def _charged(log: Path) -> float:
-    """Device-seconds of steps that a crash undid, from the tail of the metrics that was put aside."""
     whole = [line for line in log.read_text(errors="replace").split("\n")[:-1] if line]
     return sum(float(json.loads(line).get("seconds/charged", 0.0)) for line in whole)

@@ -143,6 +143,7 @@ class RuntimeSection:
 
     kind: Runtime = knob("local", "`local`: one process, one device.")
     device: Device = knob("auto", "`auto` takes a GPU where there is one.")
+    judges: int = knob(1, "Processes that judge answers where a task's judge may be slow.", at_least=1)
     threads: int = knob(1, "CPU threads of torch; 0 leaves it to torch.", at_least=0)
 
 

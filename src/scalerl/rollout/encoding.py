@@ -57,6 +57,10 @@ class Encoder:
         found = self._tokens(self._asked(prompt.text))
         if not found:
             raise InputError(f"prompt {prompt.id} is empty")
+        if self.tokenizer.unk_token_id is not None and self.tokenizer.unk_token_id in found:
+            raise InputError(
+                f"prompt {prompt.id} is {prompt.text[:60]!r}; the tokenizer does not know all of its words"
+            )
         if len(found) > self._form.max_tokens:
             raise InputError(
                 f"prompt {prompt.id} has {len(found)} tokens; "

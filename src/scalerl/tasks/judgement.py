@@ -24,7 +24,8 @@ def checked(verdict: object) -> Verdict:
         return failure(f"the judge returned {verdict!r}; expected a Verdict")
     if not (math.isfinite(verdict.score) and 0 <= verdict.score <= 1):
         return failure(f"the judge gave the score {verdict.score!r}; expected 0 to 1")
-    return verdict
+    # A judge that works with numpy gives its kinds of numbers, which JSON cannot hold.
+    return Verdict(score=float(verdict.score), passed=bool(verdict.passed), error=str(verdict.error))
 
 
 def failure(error: str) -> Verdict:
