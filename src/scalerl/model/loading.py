@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from scalerl.errors import InputError
 from scalerl.model.attention import NAME
@@ -18,6 +18,7 @@ from scalerl.model.policy import Policy
 from scalerl.recipe.sections import Model
 
 disable_progress_bar()  # a bar that runs through in a blink would tear the display
+set_verbosity_error()  # what the library warns of here is checked here, and refused in one line
 
 DEMO = "demo"
 
