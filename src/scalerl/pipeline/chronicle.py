@@ -129,6 +129,7 @@ class Chronicle:
             num_passed={one.prompt.id: one.num_passed for one in own},
             forecast=view.forecast,
             evidence=self._alarms.evidence(point.task),
+            num_errors=sum(one.num_errors for one in own),
         )
 
     def close(self) -> None:

@@ -18,6 +18,7 @@ def evaluation_metrics(
     num_passed: Mapping[str, int] | None = None,
     forecast: FrozenForecast | None = None,
     evidence: float | None = None,
+    num_errors: int = 0,
 ) -> dict[str, float]:
     """Say where one task stands; `num_passed` of each prompt's id gives pass rates by difficulty."""
     path = f"eval/{path_part(point.task)}"
@@ -26,6 +27,7 @@ def evaluation_metrics(
         f"{path}/pass_rate": point.pass_rate,
         f"{path}/pass_rate_error": math.sqrt(point.pass_rate * (1 - point.pass_rate) / asked),
         f"{path}/truncation": point.truncation,
+        f"{path}/judge_error_share": num_errors / asked,
         **_by_difficulty(path, prompts, num_passed or {}, point.num_samples),
         **({} if forecast is None else _forecast(path, forecast)),
         **({} if evidence is None else {f"{path}/evidence": evidence}),
