@@ -130,7 +130,7 @@ def test_questions_go_through_the_chat_template_where_there_is_one(warmed, writt
     data = written(rows)
     first = [
         losses(warmed(place, data, "--batch", "99", *extra, name=name)[1])[0]
-        for name, extra in (("a", ()), ("b", ("--system", "p p p")), ("c", ("--system", "p p p", "--plain")))
+        for name, extra in (("a", ()), ("b", ("--system", "p p p")), ("c", ("--plain",)))
     ]
     assert first[0] == first[2] != first[1]
 
