@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from scalerl.cli.answer import Answer
 from scalerl.cli.fitting import Fitting
+from scalerl.cli.loss_note import loss_notes
 from scalerl.cli.numbers import positive, share
 from scalerl.cli.options import Level
 from scalerl.cli.output import Output
@@ -54,10 +55,10 @@ def compare(
             compare_all(one.curves, at=place, names=one.names, margin=close, level=chance, **options)
             for one in groups
         ]
-    output.give(_answer(groups, found))
+    output.give(_answer(groups, found, loss_notes(expanded(recipes))))
 
 
-def _answer(groups: Sequence[Recipes], found: Sequence[Comparison]) -> Answer:
+def _answer(groups: Sequence[Recipes], found: Sequence[Comparison], notes: tuple[str, ...]) -> Answer:
     from scalerl.cli import headlines
     from scalerl.cli.as_json import comparison_record
     from scalerl.report.comparison_tables import comparison_table, ranking_table
@@ -71,7 +72,7 @@ def _answer(groups: Sequence[Recipes], found: Sequence[Comparison]) -> Answer:
             for group, one in pairs
             for table in (ranking_table(one), *(comparison_table(one, unit) for unit in one.units))
         ),
-        warnings={group.task or "": one.warnings for group, one in pairs},
+        warnings={group.task or "": (*one.warnings, *notes) for group, one in pairs},
         figures=tuple(partial(_figure, one) for one in found),
     )
 

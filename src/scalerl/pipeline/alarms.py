@@ -131,8 +131,9 @@ class Alarms:
         self._num_flat = self._num_flat + 1 if metrics.get("batch/is_flat") else 0
         if self._num_flat < FLAT_STEPS:
             return None
+        self._num_flat = 0  # whoever resumes after mending something begins to count anew
         right, wrong = (metrics.get(f"group/all_{kind}_share", 0.0) for kind in ("right", "wrong"))
-        return Alarm(name="flat", step=step, text=words.flat_text(self._num_flat, right, wrong), stops_run=True)
+        return Alarm(name="flat", step=step, text=words.flat_text(FLAT_STEPS, right, wrong), stops_run=True)
 
     def _judge(self, step: int, metrics: Mapping[str, float]) -> Alarm | None:
         total = metrics.get("batch/rollouts", 0.0)
@@ -143,6 +144,7 @@ class Alarms:
         if seen < JUDGE_FEWEST or errors / seen <= JUDGE_ERRORS:
             return None
         text = words.judge_text(errors / seen, round(seen), JUDGE_ERRORS)
+        self._judged.clear()
         return Alarm(name="judge_errors", step=step, text=text, stops_run=True)
 
     def _no_progress(self, points: Sequence[EvalPoint]) -> Alarm | None:

@@ -95,6 +95,8 @@ class Loop:
         parts, before = self._parts, self._chronicle.reading
         tickets = parts.staleness.take()
         groups = [self._waiting[ticket.number] for ticket in tickets]
+        lag = self.step - min(group.oldest_version for group in groups)
+        assert lag <= parts.staleness.bound, f"a token is {lag} updates old, more than {parts.staleness.bound}"
         with parts.ledger.clock("training"):
             report = self._update(groups)
         for ticket in tickets:

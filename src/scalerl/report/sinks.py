@@ -76,9 +76,12 @@ class WeightsAndBiases:
         wandb = _module("wandb", key="log.wandb", extra="wandb")
         known = place / "wandb" / "id"
         earlier = known.read_text() if known.is_file() else None
-        self._run: Any = wandb.init(
-            project=project, name=place.name, dir=str(place), id=earlier, resume="allow" if earlier else None
-        )
+        try:
+            self._run: Any = wandb.init(
+                project=project, name=place.name, dir=str(place), id=earlier, resume="allow" if earlier else None
+            )
+        except wandb.errors.Error as problem:
+            raise InputError(f"log.wandb is {project!r}; Weights & Biases refuses: {problem}") from problem
         known.parent.mkdir(exist_ok=True)
         known.write_text(str(self._run.id))
         # A resumed run logs some steps again, which its own step counter would refuse.
