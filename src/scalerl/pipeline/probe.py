@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from scalerl.model.policy import Policy
+from scalerl.model.scoring import answer_log_probs
 from scalerl.pipeline.seeds import seed_of
-from scalerl.records import Group, Prompt
+from scalerl.records import Prompt
 from scalerl.rollout.encoding import Encoder
 from scalerl.rollout.engine import Engine
 from scalerl.rollout.generator import Generator
@@ -43,22 +43,10 @@ def probe(policy: Policy, encoder: Encoder, limits: Limits, prompts: Sequence[Pr
     found: list[float] = []
     while not generator.is_idle:
         for group in generator.advance():
-            found.extend(_log_ratios(policy, group, temperature))
+            for one in group.rollouts:
+                now = answer_log_probs(policy, group.prompt_tokens, one.tokens, temperature)
+                found.extend((now - one.behavior).tolist())
     errors = np.array(found)
     return Probe(
         rms=float(np.sqrt(np.mean(errors**2))), largest=float(np.abs(errors).max()), num_tokens=len(errors)
     )
-
-
-@torch.no_grad()
-def _log_ratios(policy: Policy, group: Group, temperature: float) -> list[float]:
-    found: list[float] = []
-    for one in group.rollouts:
-        tokens = torch.from_numpy(np.concatenate([group.prompt_tokens, one.tokens]).astype(np.int64)).to(
-            policy.device
-        )
-        first = len(group.prompt_tokens)
-        hidden = policy.hidden(tokens[None, :-1])[0, first - 1 :]
-        log_probs, _ = policy.log_probs(hidden, tokens[first:], temperature)
-        found.extend((log_probs.cpu().numpy() - one.behavior).tolist())
-    return found

@@ -6,9 +6,10 @@ import copy
 from collections.abc import Sequence
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
 from scalerl.model.policy import Policy
+from scalerl.model.scoring import answer_log_probs
 from scalerl.records import Group
 
 NUM_ROLLOUTS = 32
@@ -26,26 +27,19 @@ class StartDrift:
             chunk_tokens=policy.chunk_tokens,
         )
 
-    @torch.no_grad()
     def kl(self, groups: Sequence[Group], temperature: float) -> float:
         """Estimate the divergence of the policy from its start on tokens it sampled lately.
 
         The mean over tokens of exp(-d) - 1 + d, where d is now less start in log-probability: never negative, and
         unbiased where the tokens come from the policy of now (Schulman 2020, "k3").
         """
-        found: list[np.ndarray] = []
-        rollouts = [(group, one) for group in groups for one in group.rollouts][-NUM_ROLLOUTS:]
-        for group, one in rollouts:
-            tokens = torch.from_numpy(np.concatenate([group.prompt_tokens, one.tokens]).astype(np.int64))
+        found: list[NDArray[np.float32]] = []
+        newest = [(group, one) for group in groups for one in group.rollouts][-NUM_ROLLOUTS:]
+        for group, one in newest:
             now, start = (
-                self._log_probs(policy, tokens, len(group.prompt_tokens), temperature)
+                answer_log_probs(policy, group.prompt_tokens, one.tokens, temperature)
                 for policy in (self._policy, self._start)
             )
             found.append((now - start)[one.is_trainable])
         apart = np.concatenate(found).astype(np.float64)
         return float(np.mean(np.expm1(-apart) + apart))
-
-    def _log_probs(self, policy: Policy, tokens: torch.Tensor, first: int, temperature: float) -> np.ndarray:
-        here = tokens.to(policy.device)
-        hidden = policy.hidden(here[None, :-1])[0, first - 1 :]
-        return policy.log_probs(hidden, here[first:], temperature)[0].cpu().numpy()

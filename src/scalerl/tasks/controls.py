@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scalerl.recipe.sections import Reward
@@ -12,10 +12,11 @@ from scalerl.tasks.task import Answer, Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Random:
-    """A task with a coin for a judge, one throw a rollout."""
+class Control:
+    """A task's own prompts under another judge."""
 
     task: Task
+    decide: Callable[[Prompt, Answer], bool]
 
     @property
     def name(self) -> str:
@@ -31,34 +32,19 @@ class Random:
         return self.task.held_out(count)
 
     def judge(self, prompt: Prompt, answer: Answer) -> Verdict:
-        """Passed by chance, whatever is answered."""
-        passed = stable_hash.coin("random reward", prompt.id, answer.nonce)
+        """Passed by what the control looks at."""
+        passed = self.decide(prompt, answer)
         return Verdict(score=float(passed), passed=passed)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Format:
-    """A task whose judge looks at the form alone."""
+def random(prompt: Prompt, answer: Answer) -> bool:
+    """A coin, one throw a rollout, whatever is answered."""
+    return stable_hash.coin("random reward", prompt.id, answer.nonce)
 
-    task: Task
 
-    @property
-    def name(self) -> str:
-        """The name of the task."""
-        return self.task.name
-
-    def prompts(self) -> Sequence[Prompt]:
-        """The pool of the task."""
-        return self.task.prompts()
-
-    def held_out(self, count: int) -> Sequence[Prompt]:
-        """The held-out prompts of the task."""
-        return self.task.held_out(count)
-
-    def judge(self, prompt: Prompt, answer: Answer) -> Verdict:
-        """Passed by any answer that came to its end and is not empty."""
-        passed = answer.is_complete and bool(answer.text.strip())
-        return Verdict(score=float(passed), passed=passed)
+def format(prompt: Prompt, answer: Answer) -> bool:
+    """The form alone: an answer that came to its end and is not empty."""
+    return answer.is_complete and bool(answer.text.strip())
 
 
 def training_judge(task: Task, reward: Reward) -> Task:
@@ -67,6 +53,6 @@ def training_judge(task: Task, reward: Reward) -> Task:
         case "task":
             return task
         case "random":
-            return Random(task=task)
+            return Control(task=task, decide=random)
         case "format":
-            return Format(task=task)
+            return Control(task=task, decide=format)
