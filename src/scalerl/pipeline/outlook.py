@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+
+import numpy as np
 
 from scalerl.pipeline.live_forecast import LiveForecast
 from scalerl.pipeline.live_forecast_record import FORECASTS, FrozenForecast
@@ -11,6 +14,7 @@ from scalerl.pipeline.sequential import Surprise
 from scalerl.readers.prompt_counts import prompt_counts
 from scalerl.records import EvalPoint
 from scalerl.run.directory import Run
+from scalerl.scaling.curve import PromptCounts
 
 EVALS, SCORES = "evals.jsonl", "scores.jsonl"
 
@@ -33,11 +37,13 @@ class Outlook:
 
     def __init__(self, run: Run, live: LiveForecast) -> None:
         self._run, self._live = run, live
+        self._rows: dict[tuple[int, str], PromptCounts | None] = {}
+        """Pass counts by step and task: the files never change, and there is one more after each evaluation."""
 
     def after(self, task: str) -> View:
         """Forecast a task from its evaluations so far, keep what was forecast, and score what has come."""
         points = tuple(point for point in self.points() if point.task == task)
-        counts = prompt_counts(self._run.path, [point.step for point in points], task, [])
+        counts = self._counts([point.step for point in points], task)
         for outcome in score(self._made(task), points[-1:]):
             self._run.append(SCORES, asdict(outcome))
         forecast = self._live.after(points, counts)
@@ -48,6 +54,20 @@ class Outlook:
             forecast=forecast,
             surprise=self._live.surprise(points, counts),
             forecasts=self._made(task),
+        )
+
+    def _counts(self, steps: Sequence[int], task: str) -> PromptCounts | None:
+        for step in steps:
+            if (step, task) not in self._rows:
+                self._rows[step, task] = prompt_counts(self._run.path, [step], task, [])
+        rows = [self._rows[step, task] for step in steps]
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows) or len({row.prompts for row in known}) > 1:
+            return None
+        return PromptCounts(
+            prompts=known[0].prompts,
+            num_passed=np.concatenate([row.num_passed for row in known]),
+            num_samples=np.concatenate([row.num_samples for row in known]),
         )
 
     def _made(self, task: str) -> tuple[FrozenForecast, ...]:
