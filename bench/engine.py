@@ -20,6 +20,8 @@ from scalerl.model.policy import Policy
 from scalerl.rollout.engine import Engine, Request
 from scalerl.rollout.limits import Limits
 
+SAMPLES = 8
+
 
 def demo_shape():
     config = Qwen3Config(
@@ -38,9 +40,11 @@ def smollm2_shape(**more):
 
 
 def requests(count, vocabulary, mean_prompt):
+    """Prompts of ragged length, each asked eight times in a row, as groups of rollouts are."""
     random = np.random.default_rng(0)
-    lengths = random.integers(mean_prompt // 2, mean_prompt * 3 // 2, count)
-    return [random.integers(vocabulary // 2, vocabulary, one).astype(np.int32) for one in lengths]
+    lengths = random.integers(mean_prompt // 2, mean_prompt * 3 // 2, -(-count // SAMPLES))
+    prompts = [random.integers(vocabulary // 2, vocabulary, one).astype(np.int32) for one in lengths]
+    return [prompts[place // SAMPLES] for place in range(count)]
 
 
 def by_engine(policy, prompts, limits, slots, engine=None):
