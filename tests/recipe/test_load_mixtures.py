@@ -1,32 +1,10 @@
 """Mixtures and free tables of options in files."""
 
-from pathlib import Path
-
 import pytest
+from recipe_texts import refusal, write
 
-from scalerl.errors import InputError
 from scalerl.recipe.reading import load
 from scalerl.recipe.tasks import Chain, Gym, Maths, Mixture, Part
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def write(file: Path, text: str) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
-def refusal(source, overrides=()) -> str:
-    with pytest.raises(InputError) as caught:
-        load(source, overrides)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
 
 # mixtures and options
 

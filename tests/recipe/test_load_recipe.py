@@ -1,34 +1,13 @@
 """Recipes from files: layers, kinds, paths, and files that are no recipes."""
 
-from pathlib import Path
-
 import pytest
+from recipe_texts import refusal, write
 
-from scalerl.errors import InputError
 from scalerl.recipe.lengths import Interruption, Limit
 from scalerl.recipe.losses import Cispo, Dapo, Gspo, Reinforce
 from scalerl.recipe.reading import load
 from scalerl.recipe.recipe import Recipe
 from scalerl.recipe.tasks import Chain, Gym
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def write(file: Path, text: str) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
-def refusal(source, overrides=()) -> str:
-    with pytest.raises(InputError) as caught:
-        load(source, overrides)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_an_empty_file_is_the_scalerl_recipe(folder):
