@@ -88,6 +88,7 @@ def test_a_terminal_without_dashes(noisy):
 
 
 def test_interrupt_is_quiet(scalerl, noisy):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background of a script ignores it
     Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     result = scalerl("fit", *[noisy()] * 500)
     assert (result.code, result.out, result.err) == (130, "", "")
