@@ -20,8 +20,6 @@ from scalerl.model.policy import Policy
 from scalerl.rollout.engine import Engine, Request
 from scalerl.rollout.limits import Limits
 
-SAMPLES = 8
-
 
 def demo_shape():
     config = Qwen3Config(
@@ -39,12 +37,12 @@ def smollm2_shape(**more):
     return LlamaForCausalLM(LlamaConfig(**{**shape, **more}))
 
 
-def requests(count, vocabulary, mean_prompt):
-    """Prompts of ragged length, each asked eight times in a row, as groups of rollouts are."""
+def requests(count, vocabulary, mean_prompt, samples=1):
+    """Prompts of ragged length, each asked so many times in a row, as groups of rollouts are."""
     random = np.random.default_rng(0)
-    lengths = random.integers(mean_prompt // 2, mean_prompt * 3 // 2, -(-count // SAMPLES))
+    lengths = random.integers(mean_prompt // 2, mean_prompt * 3 // 2, -(-count // samples))
     prompts = [random.integers(vocabulary // 2, vocabulary, one).astype(np.int32) for one in lengths]
-    return [prompts[place // SAMPLES] for place in range(count)]
+    return [prompts[place // samples] for place in range(count)]
 
 
 def by_engine(policy, prompts, limits, slots, engine=None):
@@ -83,6 +81,7 @@ def main():
     parser.add_argument("--requests", type=int, default=512)
     parser.add_argument("--mean", type=int, default=None, help="mean number of new tokens")
     parser.add_argument("--most", type=int, default=None, help="most new tokens")
+    parser.add_argument("--samples", type=int, default=1, help="requests in a row that share a prompt")
     parser.add_argument("--slots", type=int, default=None)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     given = parser.parse_args()
@@ -93,7 +92,7 @@ def main():
     mean, most = given.mean or (200 if is_gpu else 20), given.most or (1_024 if is_gpu else 100)
     words = model.config.vocab_size
     limits = Limits(answer=most, stops=tuple(range(1, 1 + round(words / mean))))
-    prompts = requests(given.requests, words, 64 if is_gpu else 16)
+    prompts = requests(given.requests, words, 64 if is_gpu else 16, given.samples)
     rivals, ours = [], []
     for threads in [1] if is_gpu else given.threads:
         torch.set_num_threads(threads)

@@ -84,6 +84,7 @@ def test_ratios_by_lag_and_divergence_from_the_sampling_policy():
     assert found["ratio/lag_00/max"] == pytest.approx(4) and found["ratio/lag_00/p50"] == pytest.approx(2)
     assert found["ratio/lag_01/max"] == pytest.approx(2) and found["ratio/lag_01/p50"] == pytest.approx(1)
     assert found["ratio/effective_size"] == pytest.approx(9.5**2 / (3 * 1 + 4 + 0.25 + 16))
+    assert found["ratio/log_rms"] == pytest.approx(np.sqrt((4 + 1 + 1) / 6) * np.log(2))
     assert found["kl/sampling_k1"] == pytest.approx(-math.log(4) / 6)
     assert found["kl/sampling_k3"] == pytest.approx(9.5 / 6 - 1 - math.log(4) / 6)
 

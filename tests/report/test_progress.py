@@ -52,13 +52,13 @@ def shown(renderable, width=100):
 
 def watch(display, clock):
     """Fifty steps of two seconds each, an evaluation every ten, an alarm at the end."""
-    display.evaluated(CURVE[:1], [])
+    display.evaluated(CURVE[:1], [], {})
     for step in range(1, 51):
         clock.seconds += 2.0
         display.step(step, METRICS)
         if step % 10 == 0:
             seen = CURVE[: step // 10 + 1]
-            display.evaluated(seen[-1:], [FORECAST] if step == 50 else [])
+            display.evaluated(seen[-1:], [FORECAST] if step == 50 else [], {})
     display.alarm("12% of the answers run out of budget")
 
 
@@ -166,8 +166,8 @@ def test_a_resumed_run_shows_the_curve_so_far(tmp_path, capsys):
     begun(tmp_path / "run", recipe)
     display, sinks = watchers_of(recipe, tmp_path / "run")
     assert isinstance(display, PlainLines)  # captured output is no terminal
-    display.evaluated(CURVE[3:4], [])
-    sinks.evaluated(CURVE[3:4], [])
+    display.evaluated(CURVE[3:4], [], {})
+    sinks.evaluated(CURVE[3:4], [], {})
     assert "chain pass rate 0.440 (start 0.200)" in capsys.readouterr().out
 
 
@@ -183,7 +183,7 @@ def test_event_files_can_be_read_back_as_a_curve(tmp_path):
     sinks = sinks_of(Log(tensorboard=True), tmp_path)
     for point in CURVE:
         sinks.step(point.step + 1, {"compute/gpu_hours": float(point.step), "lag/max": 2.0})
-        sinks.evaluated([point], [FORECAST] if point is CURVE[-1] else [])
+        sinks.evaluated([point], [], {"eval/chain/pass_rate": point.pass_rate})
     sinks.close()
     curve = read(tmp_path / "tensorboard", value_column="eval/chain/pass_rate", unit="steps")
     assert curve.value == pytest.approx([point.pass_rate for point in CURVE], abs=1e-6)

@@ -39,8 +39,10 @@ class Watcher(Protocol):
         """An optimizer step was made."""
         ...
 
-    def evaluated(self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast]) -> None:
-        """Held-out prompts were answered; what is forecast from it, where the curve allows."""
+    def evaluated(
+        self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast], metrics: Mapping[str, float]
+    ) -> None:
+        """Held-out prompts were answered; what is forecast from it, where the curve allows; all as metrics."""
         ...
 
     def alarm(self, text: str) -> None:
@@ -113,12 +115,14 @@ class Chronicle:
         for point in points:
             self._run.append(EVALS, asdict(point))
         views = [self._outlook.after(point.task) for point in points]
+        metrics: dict[str, float] = {}
         for view in views:
             raised = self._alarms.after_evaluation(view.points, view.surprise, view.forecasts)
-            self._log(step, self._evaluation_metrics(view, tallies))
+            metrics |= self._evaluation_metrics(view, tallies)
             self._raised(raised)
+        self._log(step, metrics)
         for watcher in self._watchers:
-            watcher.evaluated(points, [view.forecast for view in views if view.forecast is not None])
+            watcher.evaluated(points, [one.forecast for one in views if one.forecast is not None], metrics)
 
     def _evaluation_metrics(self, view: View, tallies: Sequence[Tally]) -> dict[str, float]:
         point = view.points[-1]

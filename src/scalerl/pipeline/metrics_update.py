@@ -108,6 +108,7 @@ def _ratios(log_ratio: NDArray[np.float32], lag: NDArray[np.int32]) -> dict[str,
         size = effective_size(log_ratio)
         found |= {"ratio/effective_size": size, "ratio/effective_share": size / len(log_ratio)}
         found |= _quantiles("ratio", log_ratio)
+        found["ratio/log_rms"] = float(np.sqrt(np.mean(log_ratio.astype(np.float64) ** 2)))
     for value in np.unique(lag):
         found |= _quantiles(f"ratio/lag_{value:02d}", log_ratio[lag == value])
     return found

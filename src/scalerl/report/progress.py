@@ -60,7 +60,9 @@ class PlainLines:
             parts += [] if left is None else [f"{duration_text(left)} left"]
             self._say(f"step {step:,} of {self._facts.steps:,}", *parts)
 
-    def evaluated(self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast]) -> None:
+    def evaluated(
+        self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast], metrics: Mapping[str, float]
+    ) -> None:
         """Say a line for each task."""
         self._facts.evaluated(points, forecasts)
         for point in points:
@@ -98,7 +100,9 @@ class LiveDisplay:
         if self._facts.now() - self._drawn > SECONDS_A_PICTURE:
             self._draw()
 
-    def evaluated(self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast]) -> None:
+    def evaluated(
+        self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast], metrics: Mapping[str, float]
+    ) -> None:
         """Show one evaluation."""
         self._facts.evaluated(points, forecasts)
         self._draw()

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from scalerl.errors import InputError
 from scalerl.pipeline.live_forecast_record import FrozenForecast
-from scalerl.pipeline.metrics_evaluation import evaluation_metrics
 from scalerl.recipe.sections import Log
 from scalerl.records import EvalPoint
 
@@ -44,11 +43,12 @@ class Sinks:
         """Hand on what an optimizer step said."""
         self.log(step, metrics)
 
-    def evaluated(self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast]) -> None:
-        """Hand on where each task stands and what is forecast of it."""
-        by_task = {one.task: one for one in forecasts}
-        for point in points:
-            self.log(point.step, evaluation_metrics(point, forecast=by_task.get(point.task)))
+    def evaluated(
+        self, points: Sequence[EvalPoint], forecasts: Sequence[FrozenForecast], metrics: Mapping[str, float]
+    ) -> None:
+        """Hand on where the tasks stand."""
+        if points:
+            self.log(points[0].step, metrics)
 
     def alarm(self, text: str) -> None:
         """Words are no metrics."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ from torch import Tensor
 from scalerl.model.compiling import compiled_layers
 from scalerl.model.policy import Policy
 from scalerl.records import Rollout
-from scalerl.rollout.cache import Cache, FlashDecode, MaskedDecode, Prefill
+from scalerl.rollout.cache import LENGTH_STEP, Cache, FlashDecode, MaskedDecode, Prefill
 from scalerl.rollout.limits import Limits
 from scalerl.rollout.sampling import sample
 from scalerl.rollout.slots import Slots
@@ -24,6 +24,8 @@ from scalerl.rollout.slots import Slots
 CPU_ROWS = 32
 """Slots on a CPU are computed in whole multiples of this: the last numbers of an odd lot go through scalar code,
 whose exponential differs in the last bit from the vector's, and an answer would depend on its slot."""
+CPU_PREFILL = 128
+"""Tokens of one prefill on a CPU, padding included, if a prompt is not longer by itself."""
 GPU_STRIDE = 8
 """Decode steps on a GPU between two looks at what is done: a look waits for the device."""
 
@@ -50,9 +52,10 @@ class Engine:
     """Samples requests in fixed slots under the policy's weights of the moment.
 
     Each token is stamped with its log-probability and the version that sampled it. New weights are taken up between
-    two decode steps; keys and values that older weights wrote stay. On a CPU an answer under fixed weights is the
-    same bit for bit whatever runs beside it: prompts are prefilled one by one, and the number of slots never
-    changes. That does not hold for a mixture of experts, whose tokens are sorted by expert.
+    two decode steps; keys and values that older weights wrote stay. On one thread of a CPU an answer under fixed
+    weights is the same bit for bit whatever runs beside it: the shape in which a prompt is prefilled follows from
+    its own length, and the number of slots never changes. That does not hold for a mixture of experts, whose tokens
+    are sorted by expert, nor for more threads: torch's attention gives each a buffer of another alignment.
     """
 
     def __init__(
@@ -134,14 +137,10 @@ class Engine:
         self._prefill(texts, list(by_prompt.values()))
 
     def _prefill(self, texts: Sequence[NDArray[np.int32]], slots: Sequence[list[int]]) -> None:
-        """Fill slots with what precedes their last token; together on a GPU, one by one on a CPU."""
-        lots = [list(range(len(texts)))] if self._is_gpu and texts else [[one] for one in range(len(texts))]
-        for lot in lots:
-            longest = max(len(texts[one]) for one in lot)
-            self.num_prefilled += sum(len(texts[one]) for one in lot)
-            if not longest:
-                continue
-            tokens = np.zeros((len(lot), longest), dtype=np.int64)
+        """Fill slots with what precedes their last token."""
+        self.num_prefilled += sum(len(one) for one in texts)
+        for lot, shape in self._lots([len(one) for one in texts]):
+            tokens = np.zeros(shape, dtype=np.int64)
             for row, one in enumerate(lot):
                 tokens[row, : len(texts[one])] = texts[one]
             rows = [row for row, one in enumerate(lot) for _ in slots[one]]
@@ -149,6 +148,21 @@ class Engine:
             device = self._policy.device
             cached = Prefill(self._cache, torch.tensor(rows, device=device), torch.tensor(where, device=device))
             self._policy.hidden(torch.from_numpy(tokens).to(device), cached=cached)
+
+    def _lots(self, lengths: Sequence[int]) -> Iterator[tuple[list[int], tuple[int, int]]]:
+        """Texts to be prefilled together and the shape they are padded to.
+
+        All at once on a GPU. On a CPU only texts of about the same length, always in as many rows: else the last
+        bits of one would depend on the others.
+        """
+        by_width: dict[int, list[int]] = {}
+        for one, length in enumerate(lengths):
+            width = max(lengths) if self._is_gpu else -(-length // LENGTH_STEP) * LENGTH_STEP
+            by_width.setdefault(width, []).append(one)
+        for width, those in by_width.items():
+            rows = len(those) if self._is_gpu else max(1, CPU_PREFILL // max(width, 1))
+            for first in range(0, len(those) if width else 0, rows):
+                yield those[first : first + rows], (rows, width)
 
     def _decode(self) -> None:
         if not self._is_captured:
