@@ -10,7 +10,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from scalerl.cli import run
 from scalerl.model.loading import folder_of
-from scalerl.pipeline import checkpointing
 from scalerl.pipeline.parts import parts_of
 from scalerl.pipeline.running import recipe_of
 from scalerl.run import Run
@@ -71,7 +70,7 @@ def logits_of_the_run(place):
     source = Run.read(place)
     parts = parts_of(recipe_of(source))
     checkpoint = source.latest_checkpoint()
-    checkpointing.load_weights(checkpoint.path, parts)
+    parts.trainer.load(checkpoint.path)
     with torch.no_grad():
         return parts.policy.logits(parts.policy.hidden(TOKENS)[0])
 

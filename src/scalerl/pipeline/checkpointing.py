@@ -7,16 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from safetensors.torch import load_file, save_file
-from torch import Tensor
-
 from scalerl.errors import InputError
 from scalerl.pipeline.parts import Parts
 from scalerl.records import Group
 from scalerl.run.groups import group_lines, read_groups
 
-TRAINER, ENGINE, FACTS = "trainer.safetensors", "engine.safetensors", "state.json"
-WAITING, BEGUN = "waiting.jsonl", "begun.jsonl"
+FACTS, WAITING = "state.json", "waiting.jsonl"
 
 
 class Remembering(Protocol):
@@ -33,13 +29,10 @@ class Remembering(Protocol):
 
 def save(folder: Path, parts: Parts, waiting: Mapping[int, Group], small: Mapping[str, Remembering]) -> None:
     """Write the whole state of a run into an empty folder."""
-    tensors, facts, begun = parts.generator.state()
-    save_file(_contiguous(parts.trainer.state()), folder / TRAINER)
-    save_file(_contiguous(tensors), folder / ENGINE)
+    parts.trainer.save(folder)
     (folder / WAITING).write_bytes(group_lines(waiting.values()))
-    (folder / BEGUN).write_bytes(group_lines(begun))
     facts = {
-        "generator": facts,
+        "generator": parts.generator.save(folder),
         "staleness": parts.staleness.state(),
         "curriculum": parts.curriculum.state(),
         "ledger": parts.ledger.state(),
@@ -58,24 +51,14 @@ def check(folder: Path, parts: Parts) -> None:
 def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> dict[int, Group]:
     """Put every part back to where a checkpoint was taken; returns the groups that wait for the trainer."""
     facts = json.loads((folder / FACTS).read_text())
-    load_weights(folder, parts)
+    parts.trainer.load(folder)
     parts.staleness.restore(facts["staleness"])
     parts.curriculum.restore(facts["curriculum"])
     parts.ledger.restore(facts["ledger"])
     for name, one in small.items():
         one.restore(facts[name])
-    begun = list(read_groups(folder / BEGUN))
-    parts.generator.restore(load_file(folder / ENGINE), facts["generator"], begun)
+    parts.generator.load(folder, facts["generator"])
     return {group.admission: group for group in read_groups(folder / WAITING)}
-
-
-def load_weights(folder: Path, parts: Parts) -> None:
-    """Take up weights and optimizer alone."""
-    parts.trainer.restore(load_file(folder / TRAINER, device=str(parts.policy.device)))
-
-
-def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: one.detach().contiguous() for name, one in tensors.items()}
 
 
 def take_over(folder: Path, parts: Parts) -> tuple[str, ...]:
@@ -84,12 +67,10 @@ def take_over(folder: Path, parts: Parts) -> tuple[str, ...]:
     Says in words what could not be taken over.
     """
     facts = json.loads((folder / FACTS).read_text())
-    load_weights(folder, parts)
+    parts.trainer.load(folder)
     counts = {key: facts["staleness"][key] for key in ("version", "num_admitted")}
     parts.staleness.restore(parts.staleness.state() | counts)
-    parts.generator.engine.take_up(parts.staleness.version)
-    for name in ("num_prefilled", "num_sampled"):
-        setattr(parts.generator.engine, name, int(facts["generator"]["engine"][name]))
+    parts.generator.follow(facts["generator"], parts.staleness.version)
     parts.ledger.restore(facts["ledger"])
     try:
         parts.curriculum.restore(facts["curriculum"])

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import torch
 
-from scalerl.model.loading import device_name
 from scalerl.pipeline.alarms import Alarms
 from scalerl.pipeline.alarms_words import Alarm
 from scalerl.pipeline.checkpointing import Remembering
@@ -59,7 +58,7 @@ class Chronicle:
 
     def __init__(self, parts: Parts, run: Run, watchers: Sequence[Watcher]) -> None:
         recipe, self._parts, self._run, self._watchers = parts.recipe, parts, run, watchers
-        unit = "flops" if parts.policy.device.type == "cpu" else "gpu_hours"
+        unit = "flops" if parts.device == "cpu" else "gpu_hours"
         self._outlook = Outlook(run, LiveForecast(unit=unit, steps=recipe.steps, every=recipe.evaluation.every))
         self._alarms = Alarms(drift_tolerance=DRIFT_TOLERANCE[parts.policy.dtype], num_tasks=len(parts.tasks))
         self._clipped = ClippedShare()
@@ -96,6 +95,7 @@ class Chronicle:
         if report.has_stepped:
             metrics |= self._clipped.add(report.was_clipped)
         self.reading = after
+        metrics |= self._parts.generator.measures()
         self._log(step, metrics)
         self._record(step, groups)
         for watcher in self._watchers:
@@ -109,7 +109,7 @@ class Chronicle:
             step=step,
             ledger=self._parts.ledger,
             temperature=self._parts.recipe.evaluation.temperature,
-            device=device_name(self._parts.policy.device),
+            device=self._parts.device,
         )
         self._run.write_file(step_file("evals", step), tally_lines(tallies))
         for point in points:

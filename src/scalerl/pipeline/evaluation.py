@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from scalerl.compute import Ledger
-from scalerl.pipeline.judged import Court
+from scalerl.errors import StoppedError
+from scalerl.pipeline.roles import Answering, Asking, Judging
 from scalerl.pipeline.seeds import seed_of
-from scalerl.recipe.lengths import Length
 from scalerl.records import EvalPoint, Group, Prompt
 from scalerl.rollout.encoding import Encoder
 from scalerl.rollout.engine import Engine
-from scalerl.rollout.generator import Generator
-from scalerl.tasks.judging import Judge
+from scalerl.rollout.generator import Generator, SeedOf
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,27 +42,25 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluator:
-    """Held-out prompts, an engine of their own, and the task's own judge."""
+    """Held-out prompts, somebody to ask, and the task's own judge."""
 
-    engine: Engine
-    encoder: Encoder
-    judge: Judge
-    length: Length
+    asking: Asking
+    court_of: Callable[[SeedOf], Judging]
     prompts: tuple[Prompt, ...]
-    num_samples: int
-    temperature: float
     seed: int
 
     def groups(self, step: int) -> Iterator[Group]:
         """Judged groups as they are done; the seeds are fresh each time and follow from the step."""
         ask = partial(_seed, self.seed, step)
-        generator = Generator(self.engine, self.encoder, samples=self.num_samples, seed_of=ask)
-        court = Court(judge=self.judge, encoder=self.encoder, length=self.length, seed_of=ask)
-        self.engine.take_up(step)
+        generator, court = self.asking.begin(step, ask), self.court_of(ask)
         for admission, prompt in enumerate(self.prompts):
             generator.ask(prompt, admission)
-        while not generator.is_idle:
+        while not (generator.is_idle and court.is_idle):
             yield from court.judged(generator.advance())
+            if lost := generator.given_up():
+                raise StoppedError(
+                    f"{len(lost)} held-out prompts could not be answered: the curve would have a hole"
+                )
 
     def tallies(self, step: int, is_stopping: Callable[[], bool] = lambda: False) -> list[Tally] | None:
         """How each prompt fared, in the order of the prompts; None when asked to stop before all are done."""
@@ -73,6 +70,25 @@ class Evaluator:
             if is_stopping():
                 return None
         return [found[admission] for admission in sorted(found)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnEngine:
+    """An engine that answers evaluations and nothing else."""
+
+    engine: Engine
+    encoder: Encoder
+    num_samples: int
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens read and written so far."""
+        return self.engine.num_tokens
+
+    def begin(self, step: int, seed_of: SeedOf) -> Answering:
+        """A generator over this engine."""
+        self.engine.take_up(step)
+        return Generator(self.engine, self.encoder, samples=self.num_samples, seed_of=seed_of)
 
 
 def eval_points(

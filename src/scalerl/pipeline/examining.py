@@ -12,8 +12,9 @@ from scalerl.errors import InputError
 from scalerl.model.loading import device_of, load_policy, load_tokenizer
 from scalerl.model.policy import Policy
 from scalerl.model.size import is_mixture
-from scalerl.pipeline.evaluation import Evaluator
+from scalerl.pipeline.evaluation import Evaluator, OwnEngine
 from scalerl.pipeline.exporting import checkpoint_of, model_folder, policy_at
+from scalerl.pipeline.judged import Court
 from scalerl.pipeline.measures import Answered, ballot
 from scalerl.pipeline.parts import model_stops
 from scalerl.pipeline.sizing import bytes_of_a_slot, free_bytes
@@ -107,13 +108,11 @@ class Candidate:
         evaluation = self.recipe.evaluation
         with Judge(exam.task) as judge:
             evaluator = Evaluator(
-                engine=self._engine(exam),
-                encoder=self.encoder,
-                judge=judge,
-                length=self.recipe.length,
+                asking=OwnEngine(engine=self._engine(exam), encoder=self.encoder, num_samples=evaluation.samples),
+                court_of=lambda seed_of: Court(
+                    judge=judge, encoder=self.encoder, length=self.recipe.length, seed_of=seed_of
+                ),
                 prompts=exam.prompts,
-                num_samples=evaluation.samples,
-                temperature=evaluation.temperature,
                 seed=self.recipe.seed,
             )
             yield from evaluator.groups(self.step)

@@ -17,7 +17,7 @@ from scalerl.errors import InputError
 from scalerl.model.attention import NAME
 from scalerl.model.loading import device_of, dtype_of, load_policy
 from scalerl.model.policy import Policy
-from scalerl.pipeline.checkpointing import TRAINER
+from scalerl.pipeline.local import TRAINER
 from scalerl.pipeline.running import MODEL
 from scalerl.recipe.recipe import Recipe
 from scalerl.run import manifest

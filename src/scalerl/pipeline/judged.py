@@ -23,6 +23,15 @@ class Court:
     length: Length
     seed_of: SeedOf
 
+    @property
+    def is_idle(self) -> bool:
+        """Every group comes back at once."""
+        return True
+
+    def close(self) -> None:
+        """End the judge's processes."""
+        self.judge.close()
+
     def judged(self, groups: Sequence[Group]) -> list[Group]:
         """The same groups, in the same order, each rollout with its verdict and reward."""
         asked = [

@@ -75,6 +75,8 @@ class Loop:
                 self._admit()
                 for group in self._parts.court.judged(self._parts.generator.advance()):
                     self._hand_over(group)
+                for admission in self._parts.generator.given_up():
+                    self._parts.staleness.give_back(admission)
         return False
 
     def _admit(self) -> None:
@@ -102,7 +104,7 @@ class Loop:
         for ticket in tickets:
             del self._waiting[ticket.number]
         parts.staleness.updated()
-        parts.generator.engine.take_up(self.step)
+        parts.generator.take_up(self.step)
         self._charge(report)
         raised = self._chronicle.stepped(self.step, groups, report, before, Reading.of(parts.ledger))
         for alarm in raised:
@@ -118,18 +120,19 @@ class Loop:
             raise
 
     def _charge(self, report: UpdateReport) -> None:
-        ledger, engine = self._parts.ledger, self._parts.generator.engine
-        ledger.num_generated_tokens, ledger.num_prefilled_tokens = engine.num_sampled, engine.num_prefilled
+        ledger, generator = self._parts.ledger, self._parts.generator
+        ledger.num_generated_tokens = generator.num_sampled
+        ledger.num_prefilled_tokens = generator.num_prefilled
         ledger.num_trained_tokens += report.num_tokens
 
     def _evaluate(self) -> None:
-        ledger, engine = self._parts.ledger, self._parts.evaluator.engine
-        before = engine.num_tokens
+        ledger, asking = self._parts.ledger, self._parts.evaluator.asking
+        before = asking.num_tokens
         with ledger.clock("evaluation"):
             tallies = self._parts.evaluator.tallies(self.step, self._is_stopping)
             if tallies is None:
                 return  # asked to stop: a resume finds that this point is missing
-            ledger.num_evaluation_tokens += engine.num_tokens - before
+            ledger.num_evaluation_tokens += asking.num_tokens - before
             self._chronicle.evaluated(self.step, tallies)
 
     def keep(self) -> None:

@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from scalerl.errors import InputError
 from scalerl.model.loading import device_of, load_policy
-from scalerl.pipeline.checkpointing import TRAINER
 from scalerl.pipeline.exporting import policy_at
+from scalerl.pipeline.local import TRAINER
 from scalerl.pipeline.metrics import known
 from scalerl.pipeline.metrics_rollouts import rollout_metrics
 from scalerl.pipeline.metrics_update import update_metrics

@@ -13,7 +13,7 @@ from scalerl.pipeline import checkpointing
 from scalerl.pipeline.chronicle import METRICS, Chronicle, Watcher
 from scalerl.pipeline.loop import Loop
 from scalerl.pipeline.parts import Parts, parts_of
-from scalerl.pipeline.probe import Probe, probe
+from scalerl.pipeline.probe import Probe
 from scalerl.recipe.differences import differences
 from scalerl.recipe.reading import load
 from scalerl.recipe.recipe import Recipe
@@ -46,8 +46,7 @@ class Started:
 
     def __exit__(self, *_: object) -> None:
         self.chronicle.close()
-        self.parts.court.judge.close()
-        self.parts.evaluator.judge.close()
+        self.parts.close()
         self.run.close()
 
 
@@ -124,10 +123,7 @@ def _started(
     loop = Loop(parts, run, chronicle, stop)
     if checkpoint is not None:
         loop.resume(checkpoint)
-    found = probe(
-        parts.policy, parts.encoder, parts.limits, parts.evaluator.prompts, parts.recipe.sampling.temperature
-    )
-    return Started(loop=loop, parts=parts, run=run, notes=notes, probe=found, chronicle=chronicle)
+    return Started(loop=loop, parts=parts, run=run, notes=notes, probe=parts.probe(), chronicle=chronicle)
 
 
 def _agreed(asked: Recipe, kept: Recipe, place: Path) -> Recipe:

@@ -26,6 +26,8 @@ CPU_ROWS = 32
 whose exponential differs in the last bit from the vector's, and an answer would depend on its slot."""
 CPU_PREFILL = 128
 """Tokens of one prefill on a CPU, padding included, if a prompt is not longer by itself."""
+CPU_START = 16
+"""Requests start together on a CPU, this many or all that wait: who starts alone is read alone."""
 GPU_STRIDE = 8
 """Decode steps on a GPU between two looks at what is done: a look waits for the device."""
 
@@ -124,6 +126,8 @@ class Engine:
 
     def _start(self) -> None:
         free = [slot for slot, one in enumerate(self._requests) if one is None]
+        if not self._is_gpu and len(free) < min(CPU_START, len(self._waiting), len(self._requests)):
+            return
         started = list(zip(free, self._waiting, strict=False))
         for slot, _ in started:
             self._requests[slot] = self._waiting.popleft()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+from safetensors.torch import load_file, save_file
 
 from scalerl.records import Group, Prompt, Rollout
 from scalerl.rollout.encoding import Encoder
 from scalerl.rollout.engine import Engine, Request
+from scalerl.run.groups import group_lines, read_groups
+
+ENGINE, BEGUN = "engine.safetensors", "begun.jsonl"
+"""Files of a checkpoint: what is in the slots, and the groups that it belongs to."""
 
 
 class SeedOf(Protocol):
@@ -48,6 +54,28 @@ class Generator:
         """Whether nothing is being answered."""
         return not self._open
 
+    @property
+    def num_sampled(self) -> int:
+        """Tokens of finished answers so far."""
+        return self.engine.num_sampled
+
+    @property
+    def num_prefilled(self) -> int:
+        """Prompt tokens read so far."""
+        return self.engine.num_prefilled
+
+    def take_up(self, version: int) -> None:
+        """Stamp what is sampled from now on with a new version: the weights have just been written."""
+        self.engine.take_up(version)
+
+    def given_up(self) -> list[int]:
+        """Nothing is ever lost here."""
+        return []
+
+    def measures(self) -> dict[str, float]:
+        """The update and the clocks say it all."""
+        return {}
+
     def ask(self, prompt: Prompt, admission: int) -> None:
         """Begin a group; it may start at once or wait for slots."""
         tokens = self._encoder.prompt(prompt)
@@ -75,18 +103,20 @@ class Generator:
         one.rollouts = {place: one.rollouts[place] for place in range(self._samples)}
         return _group(admission, one)
 
-    def state(self) -> tuple[dict[str, Tensor], dict[str, Any], list[Group]]:
-        """The engine's state, the places of the answers that are done, and the groups they belong to."""
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Write down the engine's state and the groups it belongs to; returns the places of the answers done."""
         tensors, facts = self.engine.state()
+        save_file({name: one.contiguous() for name, one in tensors.items()}, folder / ENGINE)
         begun = [_group(admission, one) for admission, one in self._open.items()]
+        (folder / BEGUN).write_bytes(group_lines(begun))
         places = {str(admission): list(one.rollouts) for admission, one in self._open.items()}
-        return tensors, {"engine": facts, "places": places}, begun
+        return {"engine": facts, "places": places}
 
-    def restore(self, tensors: dict[str, Tensor], facts: dict[str, Any], begun: list[Group]) -> None:
-        """Go on where a state was taken."""
-        self.engine.restore(tensors, facts["engine"])
+    def load(self, folder: Path, facts: Mapping[str, Any]) -> None:
+        """Go on where that was written."""
+        self.engine.restore(load_file(folder / ENGINE), facts["engine"])
         self._open = {}
-        for group in begun:
+        for group in read_groups(folder / BEGUN):
             places: list[int] = facts["places"][str(group.admission)]
             self._open[group.admission] = _Open(
                 prompt=group.prompt,
@@ -94,6 +124,12 @@ class Generator:
                 version=group.admitted_version,
                 rollouts=dict(zip(places, group.rollouts, strict=True)),
             )
+
+    def follow(self, facts: Mapping[str, Any], version: int) -> None:
+        """Count on from another run's facts, at its version; what it had in flight stays behind."""
+        self.engine.take_up(version)
+        self.engine.num_prefilled = int(facts["engine"]["num_prefilled"])
+        self.engine.num_sampled = int(facts["engine"]["num_sampled"])
 
 
 def _group(admission: int, one: _Open) -> Group:

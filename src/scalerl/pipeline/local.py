@@ -1,0 +1,30 @@
+"""The local runtime: engine, judge and trainer in one process, on one device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safetensors.torch import load_file, save_file
+
+from scalerl.model.policy import Policy
+from scalerl.recipe.recipe import Recipe
+from scalerl.trainer.step import Trainer
+
+TRAINER = "trainer.safetensors"
+"""File of a checkpoint: master weights, moments and counts."""
+
+
+class LocalTrainer(Trainer):
+    """A trainer that writes its state into one file."""
+
+    def __init__(self, policy: Policy, recipe: Recipe) -> None:
+        super().__init__(policy, recipe)
+        self._device = str(policy.device)
+
+    def save(self, folder: Path) -> None:
+        """Write down weights and optimizer."""
+        save_file({name: one.detach().contiguous() for name, one in self.state().items()}, folder / TRAINER)
+
+    def load(self, folder: Path) -> None:
+        """Go on exactly where that was written."""
+        self.restore(load_file(folder / TRAINER, device=self._device))
