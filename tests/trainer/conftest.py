@@ -39,6 +39,11 @@ class Averager:
         ).log_softmax(-1)
         return every.gather(-1, targets[:, None]).squeeze(-1), -(every.exp() * every).sum(-1).detach()
 
+    def scored(
+        self, tokens: torch.Tensor, source: torch.Tensor, target: torch.Tensor, temperature: float
+    ) -> tuple[torch.Tensor, ...]:
+        return self.log_probs(self.hidden(tokens).flatten(0, 1)[source], target, temperature)
+
     def gradient_checkpointing(self, is_on: bool) -> None:
         raise AssertionError("nothing to recompute here")
 

@@ -23,7 +23,6 @@ class Policy:
         self.is_fp32_head = is_fp32_head
         self.chunk_tokens = chunk_tokens
         self._body: torch.nn.Module = module.base_model
-        self._head: torch.nn.Parameter = module.get_output_embeddings().weight  # pyright: ignore[reportAttributeAccessIssue, reportAssignmentType, reportOptionalMemberAccess]
 
     @property
     def device(self) -> torch.device:
@@ -34,6 +33,11 @@ class Policy:
     def dtype(self) -> torch.dtype:
         """Precision of the body."""
         return next(self._body.parameters()).dtype
+
+    @property
+    def _head(self) -> torch.nn.Parameter:
+        """Asked for each time: where the policy is sharded, it is another one inside the forward pass."""
+        return self.module.get_output_embeddings().weight  # pyright: ignore[reportAttributeAccessIssue, reportReturnType, reportOptionalMemberAccess]
 
     def trainable(self) -> dict[str, torch.nn.Parameter]:
         """Every parameter by name; tied ones once."""
@@ -65,6 +69,16 @@ class Policy:
             chunk=self.chunk_tokens,
             is_fp32=self.is_fp32_head,
         )
+
+    def scored(
+        self,
+        tokens: Int[Tensor, "row time"],
+        source: Int[Tensor, " token"],
+        target: Int[Tensor, " token"],
+        temperature: float,
+    ) -> tuple[Float[Tensor, " token"], Float[Tensor, " token"]]:
+        """Log-probability of each target, and entropy, at the places `source` of the flattened rows."""
+        return self.log_probs(self.hidden(tokens).flatten(0, 1).index_select(0, source), target, temperature)
 
     def gradient_checkpointing(self, is_on: bool) -> None:
         """Recompute activations in the backward pass, or keep them."""

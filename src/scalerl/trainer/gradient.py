@@ -14,10 +14,11 @@ from torch import Tensor
 
 from scalerl.objective.loss import LossFunction
 from scalerl.trainer.batch import MicroBatch
+from scalerl.trainer.ranks import ALONE, Ranks
 
 
 class Trainable(Protocol):
-    """A causal language model split into its body and its head, as `scalerl.model.policy.Policy` is."""
+    """A causal language model: `scalerl.model.policy.Policy`, or the shards of one."""
 
     @property
     def device(self) -> torch.device:
@@ -28,14 +29,17 @@ class Trainable(Protocol):
         """Every parameter by name, tied ones once."""
         ...
 
-    def hidden(self, tokens: Int[Tensor, "row time"]) -> Float[Tensor, "row time width"]:
-        """Last hidden states, causal over rows padded on the right."""
-        ...
-
-    def log_probs(
-        self, hidden: Float[Tensor, "token width"], targets: Int[Tensor, " token"], temperature: float
+    def scored(
+        self,
+        tokens: Int[Tensor, "row time"],
+        source: Int[Tensor, " token"],
+        target: Int[Tensor, " token"],
+        temperature: float,
     ) -> tuple[Float[Tensor, " token"], Float[Tensor, " token"]]:
-        """Log-probability of each target and entropy of its distribution; only the first carries a gradient."""
+        """Log-probability of each target, and entropy of its distribution; only the first carries a gradient.
+
+        Rows are padded on the right; `source` says where, in the flattened rows, the hidden state stands.
+        """
         ...
 
     def gradient_checkpointing(self, is_on: bool) -> None:
@@ -76,8 +80,7 @@ def backward(policy: Trainable, batch: MicroBatch, loss: LossFunction, temperatu
         return torch.from_numpy(values).to(policy.device)
 
     behavior, target = here(batch.behavior), here(batch.target)
-    hidden = policy.hidden(here(batch.tokens)).flatten(0, 1).index_select(0, here(batch.source))
-    log_prob, entropy = policy.log_probs(hidden, target, temperature)
+    log_prob, entropy = policy.scored(here(batch.tokens), here(batch.source), target, temperature)
     found = loss(log_prob, behavior, here(batch.advantage), here(batch.rollout))
     total = (found.loss * here(batch.weight)).sum()
     total.backward()
@@ -92,17 +95,17 @@ def backward(policy: Trainable, batch: MicroBatch, loss: LossFunction, temperatu
     )
 
 
-def gathered(passed: Sequence[Passed]) -> Tokens:
-    """Bring what the micro-batches left behind to the host, once, in the order of the step's rows."""
-    place = np.argsort(np.concatenate([one.order for one in passed]))
-
-    def in_order(parts: Sequence[Tensor]) -> NDArray[np.generic]:
-        return torch.cat(list(parts)).cpu().numpy()[place]
-
+def gathered(passed: Sequence[Passed], ranks: Ranks = ALONE) -> Tokens:
+    """Bring what the micro-batches of all ranks left behind to the host, once, in the order of the step's rows."""
+    device = passed[0].loss.device
+    order = torch.from_numpy(np.concatenate([one.order for one in passed])).to(device)
+    seen = torch.zeros(5, int(ranks.added(torch.tensor(len(order), device=device))), device=device)
+    seen[:, order] = torch.cat([_seen(one) for one in passed], 1)
+    loss, log_ratio, entropy, is_low, is_high = ranks.added(seen).cpu().numpy()  # zero where it is another rank's
     return Tokens(
-        loss=in_order([one.loss for one in passed]).astype(np.float32),
-        log_ratio=in_order([one.log_ratio for one in passed]).astype(np.float32),
-        entropy=in_order([one.entropy for one in passed]).astype(np.float32),
-        is_low=in_order([one.is_low for one in passed]).astype(np.bool_),
-        is_high=in_order([one.is_high for one in passed]).astype(np.bool_),
+        loss=loss, log_ratio=log_ratio, entropy=entropy, is_low=is_low.astype(bool), is_high=is_high.astype(bool)
     )
+
+
+def _seen(one: Passed) -> Float[Tensor, "quantity token"]:
+    return torch.stack([each.float() for each in (one.loss, one.log_ratio, one.entropy, one.is_low, one.is_high)])

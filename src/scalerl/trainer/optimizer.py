@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import torch
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from scalerl.errors import InputError
 from scalerl.recipe import sections
@@ -63,7 +64,8 @@ class Optimizer:
 
     def gradient_norm(self) -> Tensor:
         """Euclidean norm of the accumulated gradient over all weights, on the device."""
-        return torch.nn.utils.get_total_norm(self._gradients())
+        norm = torch.nn.utils.get_total_norm(self._gradients())
+        return norm.full_tensor() if isinstance(norm, DTensor) else norm  # of shards: over those of all ranks
 
     @torch.no_grad()
     def step(self, norm: float) -> bool:
@@ -88,10 +90,15 @@ class Optimizer:
                 found |= {f"{key}.{name}": self._adamw.state[master][key] for key in MOMENTS}
         return found
 
+    def blank_state(self, shapes: Mapping[str, torch.Size]) -> dict[str, Tensor]:
+        """Room for a state with these names and shapes of whole weights, cut as the masters are."""
+        _refuse_another_model(shapes, self._masters)
+        return {key: self._blank(key) for key in shapes}
+
     @torch.no_grad()
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Take up a state exactly: the masters, what AdamW remembers, and with them the parameters."""
-        _refuse_another_model(state, self._masters)
+        _refuse_another_model({key: one.shape for key, one in state.items()}, self._masters)
         moments: dict[int, dict[str, Tensor]] = {}
         for index, (name, master) in enumerate(self._masters.items()):
             master.copy_(state[f"master.{name}"])
@@ -106,6 +113,12 @@ class Optimizer:
     def _gradients(self) -> list[Tensor]:
         return [one.grad for one in self._masters.values() if one.grad is not None]
 
+    def _blank(self, key: str) -> Tensor:
+        kind, _, name = key.partition(".")
+        if kind == "num_calls":
+            return torch.tensor(0)
+        return torch.tensor(0.0) if kind == "step" else torch.empty_like(self._masters[name].detach())
+
     def _publish(self) -> None:
         for one, master in self._copies:
             one.copy_(master)
@@ -115,12 +128,10 @@ def _master(parameter: torch.nn.Parameter) -> Tensor:
     return parameter if parameter.dtype == torch.float32 else parameter.detach().float()
 
 
-def _refuse_another_model(state: Mapping[str, Tensor], masters: Mapping[str, Tensor]) -> None:
-    kept = {name.removeprefix("master.") for name in state if name.startswith("master.")}
-    strange = sorted(kept ^ set(masters))
-    strange += [
-        name for name in sorted(kept & set(masters)) if state[f"master.{name}"].shape != masters[name].shape
-    ]
+def _refuse_another_model(shapes: Mapping[str, torch.Size], masters: Mapping[str, Tensor]) -> None:
+    kept = {key.removeprefix("master."): shape for key, shape in shapes.items() if key.startswith("master.")}
+    strange = sorted(kept.keys() ^ masters.keys())
+    strange += [name for name in sorted(kept.keys() & masters.keys()) if kept[name] != masters[name].shape]
     if strange:
         raise InputError(
             f"the checkpoint belongs to another model: {', '.join(strange[:3])} differ from this one's"
