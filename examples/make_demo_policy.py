@@ -28,6 +28,7 @@ from scalerl.trainer.warmstart import Example, warm_start
 STEPS, BATCH = 2_200, 128
 WRONG_STEPS, INTERRUPTED = 0.03, 0.15
 CHAINS = (2, 8)
+HEADS, WIDTH = 4, 24
 
 
 def tokenizer():
@@ -41,25 +42,25 @@ def tokenizer():
     )  # fmt: skip
 
 
-def model(words):
+def model(words, heads=HEADS, width=WIDTH):
     torch.manual_seed(0)
     config = Qwen3Config(
-        vocab_size=len(words), hidden_size=96, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=4, head_dim=24, max_position_embeddings=256, tie_word_embeddings=True,
+        vocab_size=len(words), hidden_size=96, intermediate_size=256, num_hidden_layers=2,
+        num_attention_heads=heads, num_key_value_heads=heads, head_dim=width, max_position_embeddings=256, tie_word_embeddings=True,
         eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id, bos_token_id=None, rope_theta=10_000.0,
     )  # fmt: skip
     config._attn_implementation = NAME
     return Qwen3ForCausalLM(config)
 
 
-def batches(encoder):
+def batches(encoder, steps=STEPS, batch=BATCH, chains=CHAINS):
     random = np.random.default_rng(1)
-    for _ in range(STEPS):
-        yield [example(encoder, random) for _ in range(BATCH)]
+    for _ in range(steps):
+        yield [example(encoder, random, chains) for _ in range(batch)]
 
 
-def example(encoder, random):
-    question = drawn(int.from_bytes(random.bytes(16), "big"), CHAINS)
+def example(encoder, random, chains=CHAINS):
+    question = drawn(int.from_bytes(random.bytes(16), "big"), chains)
     prompt = Prompt(id="", task="chain", text=question.text, answer=None)
     style = "verbose" if random.random() < 0.5 else "terse"
     text = worked(prompt, style, random, wrong_steps=WRONG_STEPS, interrupted=INTERRUPTED)
@@ -67,13 +68,13 @@ def example(encoder, random):
     return Example(prompt=encoder.prompt(prompt), answer=np.array(answer, np.int32))
 
 
-def main(folder, device="cpu"):
+def main(folder, device="cpu", shape=(HEADS, WIDTH), **size):
     torch.set_num_threads(1)
     words = tokenizer()
     encoder = Encoder(words, PromptFormat(chat_template=False))
-    policy = Policy(model(words).to(device))
+    policy = Policy(model(words, *shape).to(device))
     warm_start(
-        policy, batches(encoder), Optimizer(rate=1e-3, warmup_steps=100, betas=(0.9, 0.95)),
+        policy, batches(encoder, **size), Optimizer(rate=1e-3, warmup_steps=100, betas=(0.9, 0.95)),
         watch=lambda step, loss: print(f"{step:5} {loss:.4f}", flush=True) if step % 100 == 0 else None,
     )  # fmt: skip
     policy.module.save_pretrained(folder)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +19,7 @@ from scalerl.errors import InputError
 if TYPE_CHECKING:
     from scalerl.pipeline.chronicle import Watcher
     from scalerl.pipeline.parts import Parts
-    from scalerl.pipeline.running import Started
+    from scalerl.pipeline.running import Build, Started
     from scalerl.recipe.recipe import Recipe
 
 EXAMPLE = "Example: scalerl train demo --set loss.kind=dapo --run runs/dapo"
@@ -38,6 +41,9 @@ def train(
     dry_run: Annotated[
         bool, Option("--dry-run", help="Print the resolved recipe and its memory; train nothing.")
     ] = False,
+    address: Annotated[
+        str | None, Option(help="A Ray cluster to join (runtime.kind = cluster); none starts one here.")
+    ] = None,
     plain: Annotated[bool, Option("--plain", help="Plain lines instead of the live display.")] = False,
 ) -> None:
     """Train a model by a recipe, and say where the run will end."""
@@ -49,7 +55,8 @@ def train(
         return
     place = run or Path("runs") / Path(str(recipe)).stem
     stopping = _Stopping()
-    _finish(_begun(chosen, place, resume, fork, stopping, plain), stopping)
+    with _runtime(chosen, address) as runtime:
+        _finish(_begun(chosen, place, resume, fork, stopping, plain, runtime.build), stopping, runtime)
 
 
 def _source(recipe: str | None, run: Path | None, *, is_resumed: bool) -> str:
@@ -72,7 +79,13 @@ def _chosen(source: str, overrides: Sequence[str]) -> Recipe:
 
 
 def _begun(
-    recipe: Recipe, place: Path, is_resumed: bool, parent: Path | None, stopping: _Stopping, plain: bool
+    recipe: Recipe,
+    place: Path,
+    is_resumed: bool,
+    parent: Path | None,
+    stopping: _Stopping,
+    plain: bool,
+    build: Build,
 ) -> Started:
     from scalerl.pipeline.running import fork, resume, start
     from scalerl.report.progress import watchers_of
@@ -81,22 +94,63 @@ def _begun(
         return watchers_of(parts.recipe, place, is_plain=plain)
 
     if is_resumed:
-        return resume(recipe, place, watch, stopping.is_asked)
+        return resume(recipe, place, watch, stopping.is_asked, build)
     return (
-        start(recipe, place, watch, stopping.is_asked)
+        start(recipe, place, watch, stopping.is_asked, build)
         if parent is None
-        else fork(recipe, parent, place, watch, stopping.is_asked)
+        else fork(recipe, parent, place, watch, stopping.is_asked, build)
     )
 
 
-def _finish(started: Started, stopping: _Stopping) -> None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Runtime:
+    """Where a run runs: how its objects are made, and how its loop is."""
+
+    build: Build
+    run: Callable[[Started], None]
+
+
+@contextmanager
+def _runtime(recipe: Recipe, address: str | None) -> Generator[_Runtime]:
+    """The recipe's runtime, for as long as the run lasts."""
+    if recipe.runtime.kind == "local":
+        if address is not None:
+            raise InputError('--address names a cluster; expected runtime.kind = "cluster" in the recipe')
+        from scalerl.pipeline.parts import parts_of
+
+        yield _Runtime(build=parts_of, run=lambda started: started.loop.run())
+        return
+    _require_cluster()
+    from scalerl.cluster.session import joined
+
+    with joined(address, recipe.runtime):
+        from scalerl.cluster.parts import parts_on_cluster
+        from scalerl.cluster.recovery import run
+
+        yield _Runtime(build=parts_on_cluster, run=lambda started: run(started, _note))
+
+
+def _require_cluster() -> None:
+    missing = [name for name in ("ray", "vllm") if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f'runtime.kind is "cluster"; {" and ".join(missing)} cannot be imported: pip install "scalerl[cluster]"'
+            " and vLLM for this machine, see docs/cluster.md"
+        )
+
+
+def _note(text: str) -> None:
+    typer.echo(f"note: {text}", err=True)
+
+
+def _finish(started: Started, stopping: _Stopping, runtime: _Runtime) -> None:
     from scalerl.pipeline.summary import closing, opening
 
     with started, stopping:
         for note in started.notes:
-            typer.echo(f"note: {note}", err=True)
+            _note(note)
         typer.echo(opening(started.parts, started.probe))
-        started.loop.run()
+        runtime.run(started)
     typer.echo(closing(started.run, started.parts.recipe))
     if started.loop.is_done and (page := write_run_report(started.run.path)) is not None:
         typer.echo(f"report: {page}")

@@ -9,7 +9,14 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from scalerl.errors import InputError
@@ -65,6 +72,23 @@ def load_policy(section: Model, device: torch.device) -> Policy:
     policy = Policy(module, is_fp32_head=section.fp32_head, chunk_tokens=section.chunk_tokens)
     _refuse_unknown_head(policy, section.path)
     return policy
+
+
+def describe_policy(section: Model, device: str) -> Policy:
+    """The shapes of a model without its weights: for whoever only has to know what others hold."""
+    place = folder_of(section.path)
+    try:
+        config: Any = AutoConfig.from_pretrained(place)
+        with torch.device("meta"):
+            module: Any = AutoModelForCausalLM.from_config(
+                config, dtype=dtype_of(section.dtype, torch.device(device)), attn_implementation=NAME
+            )
+        if (place / "generation_config.json").is_file():
+            module.generation_config = GenerationConfig.from_pretrained(place)
+    except (OSError, ValueError) as problem:
+        raise InputError(f"model.path is {str(place)!r}; it cannot be read as a causal LM: {problem}") from problem
+    _refuse_unknown_attention(module, section.path)
+    return Policy(module, is_fp32_head=section.fp32_head, chunk_tokens=section.chunk_tokens)
 
 
 def load_tokenizer(path: str) -> PreTrainedTokenizerBase:

@@ -25,6 +25,8 @@ from scalerl.run.names import ASIDE
 PARENT = "parent.json"
 MODEL = "model"
 """Folder of a run with what a model is beside its weights: configuration and tokenizer."""
+Build = Callable[[Recipe], Parts]
+"""Puts the objects of a run together, here or on a cluster."""
 MAY_CHANGE = ("steps", "log", "checkpoint")
 """Keys that a resume may change."""
 
@@ -51,18 +53,26 @@ class Started:
 
 
 def start(
-    recipe: Recipe, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
+    recipe: Recipe,
+    place: Path,
+    watch: Callable[[Parts], Sequence[Watcher]],
+    stop: Callable[[], bool],
+    build: Build = parts_of,
 ) -> Started:
     """Begin a run in a new directory."""
     refuse_used(place)
-    parts = parts_of(recipe)
+    parts = build(recipe)
     run = Run.create(place, to_toml(parts.recipe))
     _keep_model(parts, run)
     return _started(parts, run, watch, stop, None, ())
 
 
 def resume(
-    recipe: Recipe, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
+    recipe: Recipe,
+    place: Path,
+    watch: Callable[[Parts], Sequence[Watcher]],
+    stop: Callable[[], bool],
+    build: Build = parts_of,
 ) -> Started:
     """Go on with a run from its last checkpoint, or from its start where there is none."""
     run = Run.open(place)
@@ -71,7 +81,7 @@ def resume(
         checkpoint = run.latest_checkpoint()
         if checkpoint is None and (run.path / PARENT).is_file():
             raise InputError("was forked and has no checkpoint of its own; remove it and fork again", file=place)
-        parts = parts_of(agreed)
+        parts = build(agreed)
         if checkpoint is not None:
             checkpointing.check(checkpoint.path, parts)  # what does not fit is refused before anything is cut
         run.write_file("recipe.toml", to_toml(parts.recipe).encode())
@@ -87,7 +97,12 @@ def resume(
 
 
 def fork(
-    recipe: Recipe, parent: Path, place: Path, watch: Callable[[Parts], Sequence[Watcher]], stop: Callable[[], bool]
+    recipe: Recipe,
+    parent: Path,
+    place: Path,
+    watch: Callable[[Parts], Sequence[Watcher]],
+    stop: Callable[[], bool],
+    build: Build = parts_of,
 ) -> Started:
     """Begin a new run under a new recipe where another stands: its weights, moments and spent compute."""
     checkpoint = Run.read(parent).latest_checkpoint()
@@ -96,7 +111,7 @@ def fork(
     if recipe.steps <= checkpoint.step:
         raise InputError(f"steps is {recipe.steps}; the fork begins at step {checkpoint.step}, expected more")
     refuse_used(place)
-    parts = parts_of(recipe)
+    parts = build(recipe)
     left = checkpointing.take_over(checkpoint.path, parts)
     run = Run.create(place, to_toml(parts.recipe))
     run.write_file(PARENT, json.dumps({"run": str(parent.resolve()), "step": checkpoint.step}).encode())

@@ -15,7 +15,8 @@ Truncated = Literal["drop", "keep", "fail"]
 History = Literal["mean", "last"]
 Scheme = Literal["pipeline", "phased"]
 Reward = Literal["task", "random", "format"]
-Runtime = Literal["local"]
+Runtime = Literal["local", "cluster"]
+NetworkScope = Literal["loopback", "all"]
 Device = Literal["auto", "cpu", "cuda"]
 Graphs = Literal["auto", "on", "off"]
 
@@ -141,10 +142,21 @@ class Checkpoint:
 class RuntimeSection:
     """Where the loop runs."""
 
-    kind: Runtime = knob("local", "`local`: one process, one device.")
+    kind: Runtime = knob("local", "`local`: one process, one device; `cluster`: vLLM and FSDP2 over Ray.")
     device: Device = knob("auto", "`auto` takes a GPU where there is one.")
     judges: int = knob(1, "Processes that judge answers where a task's judge may be slow.", at_least=1)
     threads: int = knob(1, "CPU threads of torch; 0 leaves it to torch.", at_least=0)
+    generators: int = knob(1, "Engines of vLLM on a cluster.", at_least=1)
+    tensor_parallel: int = knob(1, "GPUs that share the model of one generator.", at_least=1)
+    trainers: int = knob(1, "FSDP2 ranks on a cluster, one GPU each.", at_least=1)
+    verifiers: int = knob(1, "Processes on a cluster that put answers before the judge.", at_least=1)
+    start_seconds: float = knob(600.0, "Longest time until a part of a cluster is ready.", above=0)
+    answer_seconds: float = knob(7200.0, "Longest time for one group of answers on a cluster.", above=0)
+    update_seconds: float = knob(
+        1800.0, "Longest time for one update, transfer of weights or judgement.", above=0
+    )
+    restarts: int = knob(20, "Replacements of parts of a cluster, of each kind, before the run ends.", at_least=0)
+    network: NetworkScope = knob("loopback", "What a cluster that is started here listens on.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

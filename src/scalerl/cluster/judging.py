@@ -1,0 +1,123 @@
+"""Groups put before verifiers in processes of their own; each comes back once, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+
+from scalerl.cluster.calls import Reference, answer, end
+from scalerl.cluster.errors import LostError, TooManyRestartsError
+from scalerl.cluster.generation import LOOK_SECONDS
+from scalerl.records import Group
+from scalerl.rollout.generator import SeedOf
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class _Verifier:
+    index: int
+    actor: Any
+    load: int = 0
+
+
+@dataclass(kw_only=True, slots=True)
+class _Handed:
+    groups: Sequence[Group]
+    seed_of: SeedOf
+    is_training: bool
+    verifier: _Verifier
+    deadline: float
+
+
+class Verifiers:
+    """Judges that are replaced when they die or hang; shared by training and evaluation."""
+
+    def __init__(self, count: int, make: Callable[[int, int], Any], *, seconds: float, restarts: int) -> None:
+        self._make, self._seconds, self._restarts = make, seconds, restarts
+        self._verifiers = [_Verifier(index=index, actor=make(index, 0)) for index in range(count)]
+        self.num_restarts = 0
+
+    def hand_in(self, groups: Sequence[Group], seed_of: SeedOf, is_training: bool) -> tuple[Reference, _Handed]:
+        """Give groups to the verifier with the least to do."""
+        verifier = min(self._verifiers, key=lambda one: one.load)
+        verifier.load += len(groups)
+        call = verifier.actor.judged.remote(list(groups), seed_of, is_training)
+        deadline = time.monotonic() + self._seconds
+        return call, _Handed(
+            groups=groups, seed_of=seed_of, is_training=is_training, verifier=verifier, deadline=deadline
+        )
+
+    def fetch(self, call: Reference, handed: _Handed) -> list[Group]:
+        """What a verifier says; `LostError` after it has been replaced."""
+        handed.verifier.load = max(0, handed.verifier.load - len(handed.groups))
+        try:
+            return answer(call, self._seconds, f"verifier {handed.verifier.index}")
+        except LostError as lost:
+            self.replace(handed.verifier, str(lost))
+            raise
+
+    def replace(self, verifier: _Verifier, reason: str) -> None:
+        """End a verifier and start another."""
+        self.num_restarts += 1
+        if self.num_restarts > self._restarts:
+            raise TooManyRestartsError(
+                f"verifiers were replaced {self._restarts} times, runtime.restarts; the last: {reason}"
+            )
+        end(verifier.actor)
+        verifier.actor, verifier.load = self._make(verifier.index, self.num_restarts), 0
+
+    def close(self) -> None:
+        """End them all."""
+        for one in self._verifiers:
+            end(one.actor)
+
+
+class ClusterCourt:
+    """One line of groups before the verifiers, with the seeds that belong to it."""
+
+    def __init__(self, verifiers: Verifiers, seed_of: SeedOf, *, is_training: bool) -> None:
+        self._verifiers, self._seed_of, self._is_training = verifiers, seed_of, is_training
+        self._handed: dict[Reference, _Handed] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was handed in has come back."""
+        return not self._handed
+
+    def judged(self, groups: Sequence[Group]) -> list[Group]:
+        """Hand these in; what has been judged by now comes back, in order of admission."""
+        if groups:
+            self._hand_in(groups)
+        if not self._handed:
+            return []
+        patience = 0.0 if groups else LOOK_SECONDS
+        done, _ = ray.wait(list(self._handed), num_returns=len(self._handed), timeout=patience, fetch_local=False)
+        found = [group for call in done for group in self._fetched(call)]
+        self._replace_hung()
+        return sorted(found, key=lambda group: group.admission)
+
+    def close(self) -> None:
+        """Forget what is still before the verifiers."""
+        self._handed = {}
+
+    def _hand_in(self, groups: Sequence[Group]) -> None:
+        call, handed = self._verifiers.hand_in(groups, self._seed_of, self._is_training)
+        self._handed[call] = handed
+
+    def _fetched(self, call: Reference) -> list[Group]:
+        handed = self._handed.pop(call)
+        try:
+            return self._verifiers.fetch(call, handed)
+        except LostError:
+            self._hand_in(handed.groups)
+            return []
+
+    def _replace_hung(self) -> None:
+        late = [(call, one) for call, one in self._handed.items() if one.deadline < time.monotonic()]
+        for call, one in late:
+            del self._handed[call]
+            self._verifiers.replace(one.verifier, "it has not answered in time")
+            self._hand_in(one.groups)

@@ -1,0 +1,77 @@
+"""Joining a Ray cluster, or starting one on this machine that nobody else can reach."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+from scalerl.cluster.layout import Layout
+from scalerl.errors import InputError
+from scalerl.recipe.sections import RuntimeSection
+
+NAMESPACE = "scalerl"
+LOCAL_CPUS = 8
+"""What a cluster started here counts: its processes share the cores, Ray only keeps the books."""
+OFF_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's switch for addresses other than the loopback, on every system, whatever its name says."""
+STORE_BYTES = 512 << 20
+
+
+@contextmanager
+def joined(address: str | None, runtime: RuntimeSection) -> Generator[None]:
+    """Be part of a cluster for as long as the run lasts; one that was started here ends with it."""
+    if address is None and runtime.network == "loopback":
+        os.environ[OFF_LOOPBACK] = "0"  # Ray reads it when it is imported
+    import ray
+
+    if address is not None and os.environ.get("RAY_AUTH_MODE", "token") != "token":
+        raise InputError(
+            f"RAY_AUTH_MODE is {os.environ['RAY_AUTH_MODE']!r}; a cluster is joined only with Ray's token "
+            "authentication, expected it unset or 'token'"
+        )
+    try:
+        ray.init(namespace=NAMESPACE, log_to_driver=False, **_options(address, runtime))
+    except (ConnectionError, ValueError, RuntimeError) as problem:
+        where = "no cluster could be started" if address is None else f"--address is {address!r}; nobody answers"
+        raise InputError(f"{where}: {str(problem).splitlines()[0]}") from problem
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _options(address: str | None, runtime: RuntimeSection) -> dict[str, Any]:
+    if address is not None:
+        return {"address": address}
+    loopback: dict[str, Any] = {"_node_ip_address": "127.0.0.1"} if runtime.network == "loopback" else {}
+    return {
+        "num_cpus": max(LOCAL_CPUS, runtime.generators + runtime.trainers + runtime.verifiers),
+        "include_dashboard": False,
+        "object_store_memory": STORE_BYTES,
+        **loopback,
+    }
+
+
+def placed(layout: Layout, seconds: float) -> Any:  # noqa: ANN401 - ray.util.placement_group.PlacementGroup
+    """Room for generators and trainers, all at once or not at all."""
+    import ray
+    from ray.exceptions import GetTimeoutError
+
+    group = ray.util.placement_group(list(layout.bundles), strategy="PACK")
+    try:
+        ray.get(group.ready(), timeout=seconds)
+    except GetTimeoutError as problem:
+        asked, there = _sums(layout), ray.cluster_resources()
+        ray.util.remove_placement_group(group)
+        raise InputError(
+            f"runtime asks for {asked}; the cluster has {there.get('CPU', 0):g} CPUs"
+            f" and {there.get('GPU', 0):g} GPUs"
+        ) from problem
+    return group
+
+
+def _sums(layout: Layout) -> str:
+    cpus, gpus = (sum(one.get(kind, 0) for one in layout.bundles) for kind in ("CPU", "GPU"))
+    return f"{cpus:g} CPUs and {gpus:g} GPUs"

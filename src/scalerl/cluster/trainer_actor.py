@@ -1,0 +1,128 @@
+"""One FSDP2 rank in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import ray
+import torch
+import torch.distributed
+from numpy.typing import NDArray
+from safetensors.torch import save
+
+from scalerl.model.loading import device_name, device_of, load_policy
+from scalerl.objective.selection import select
+from scalerl.recipe.recipe import Recipe
+from scalerl.records import Group
+from scalerl.trainer import sharded_checkpoint
+from scalerl.trainer.batch import Row, micro_batches
+from scalerl.trainer.sharding import ShardedPolicy, mesh_over, shard
+from scalerl.trainer.step import Trainer
+from scalerl.trainer.update_report import UpdateReport
+
+LOOPBACK = "127.0.0.1"
+
+
+class TrainerActor:
+    """Holds its shard of the policy; every method that computes is called on all ranks alike."""
+
+    def __init__(self, recipe: Recipe, rank: int) -> None:
+        self._recipe, self._rank = recipe, rank
+        self._policy: ShardedPolicy | None = None
+        self._trainer: Trainer | None = None
+
+    def address(self) -> str:
+        """Where the ranks can meet, as the first of them knows its machine."""
+        host = ray.util.get_node_ip_address()
+        with socket.socket() as free:
+            free.bind((host, 0))
+            return f"tcp://{host}:{free.getsockname()[1]}"
+
+    def join(self, meeting: str, seconds: float) -> str:
+        """Meet the other ranks, load and cut the model; the kind of device."""
+        runtime = self._recipe.runtime
+        device = device_of(runtime.device)
+        if LOOPBACK in meeting:
+            os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        torch.set_float32_matmul_precision("highest")
+        torch.set_num_threads(runtime.threads or 1)
+        torch.distributed.init_process_group(
+            "nccl" if device.type == "cuda" else "gloo",
+            init_method=meeting,
+            rank=self._rank,
+            world_size=runtime.trainers,
+            timeout=timedelta(seconds=seconds),
+        )
+        # Loaded to the host: no GPU ever holds the whole model.
+        policy = load_policy(self._recipe.model, torch.device("cpu") if device.type == "cpu" else device)
+        self._policy = shard(policy, mesh_over(device))
+        self._trainer = Trainer(self._policy, self._recipe, self._policy.ranks)
+        return device_name(device)
+
+    def update(self, groups: Sequence[Group], version: int) -> UpdateReport | None:
+        """Learn from a batch; the first rank reports, without the groups, which the driver has."""
+        report = self._ready().update(groups, version)
+        return replace(report, selection=select((), self._recipe.objective)) if self._rank == 0 else None
+
+    def weights(self) -> bytes | None:
+        """The whole model as a safetensors file, made by all ranks, returned by the first."""
+        assert self._policy is not None
+        found = self._policy.full_weights()
+        return save(found) if self._rank == 0 else None
+
+    def log_probs(self, groups: Sequence[Group]) -> list[NDArray[np.float32]]:
+        """What the trainer thinks of every trainable token of each rollout."""
+        assert self._policy is not None
+        rows = [_row(group, place) for group in groups for place in range(len(group.rollouts))]
+        found = np.zeros(sum(row.num_trainable for row in rows), np.float32)
+        for batch in micro_batches(rows, self._recipe.optimizer.micro_batch_tokens):
+            with torch.no_grad():
+                scored, _ = self._policy.scored(
+                    self._here(batch.tokens),
+                    self._here(batch.source),
+                    self._here(batch.target),
+                    self._recipe.sampling.temperature,
+                )
+            found[batch.order] = scored.float().cpu().numpy()
+        ends = np.cumsum([row.num_trainable for row in rows])[:-1]
+        return np.split(found, ends)
+
+    def save(self, folder: str) -> None:
+        """Write this rank's shard."""
+        sharded_checkpoint.save(self._ready(), Path(folder))
+
+    def load(self, folder: str) -> None:
+        """Take up a state that any number of ranks wrote."""
+        sharded_checkpoint.load(self._ready(), Path(folder))
+
+    def process(self) -> int:
+        """The number of this process."""
+        return os.getpid()
+
+    def _here(self, values: NDArray[np.int64]) -> torch.Tensor:
+        assert self._policy is not None
+        return torch.from_numpy(values).to(self._policy.device)
+
+    def _ready(self) -> Trainer:
+        assert self._trainer is not None, "join() comes first"
+        return self._trainer
+
+
+def _row(group: Group, place: int) -> Row:
+    rollout = group.rollouts[place]
+    return Row(
+        tokens=np.concatenate([group.prompt_tokens, rollout.tokens]).astype(np.int32),
+        num_prompt_tokens=len(group.prompt_tokens),
+        is_trainable=rollout.is_trainable,
+        behavior=rollout.behavior,
+        versions=rollout.versions,
+        advantage=0.0,
+        weight=0.0,
+        group=0,
+    )
