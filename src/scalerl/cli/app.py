@@ -15,6 +15,7 @@ from scalerl.cli import (
     export,
     fit,
     forecast,
+    plan,
     recipes_command,
     replay,
     report,
@@ -37,7 +38,7 @@ app = typer.Typer(
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (train, show, export, replay, warmstart, fit, forecast, compare, budget, backtest, report):
+for module in (train, plan, show, export, replay, warmstart, fit, forecast, compare, budget, backtest, report):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=module.EXAMPLE)(grouped(getattr(module, name)))
 app.command("eval", epilog=evaluate.EXAMPLE)(grouped(evaluate.evaluate))

@@ -214,7 +214,7 @@ class ClusterGenerator:
         self._lost.append(admission)
         if self._num_failed >= FEWEST_FAILURES and self._num_failed > LARGEST_SHARE * self._num_asked:
             raise StoppedError(
-                f"{self._num_failed} of {self._num_asked} groups could not be answered, each asked {ATTEMPTS} times;"
+                f"{self._num_failed} of {self._num_asked} groups were not answered in {ATTEMPTS} attempts each;"
                 f" the last: {error}"
             )
 
