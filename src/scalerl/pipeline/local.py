@@ -8,6 +8,8 @@ from safetensors.torch import load_file, save_file
 
 from scalerl.model.policy import Policy
 from scalerl.recipe.recipe import Recipe
+from scalerl.trainer import sharded_checkpoint
+from scalerl.trainer.sharded_checkpoint import SHARDS
 from scalerl.trainer.step import Trainer
 
 TRAINER = "trainer.safetensors"
@@ -26,5 +28,13 @@ class LocalTrainer(Trainer):
         save_file({name: one.detach().contiguous() for name, one in self.state().items()}, folder / TRAINER)
 
     def load(self, folder: Path) -> None:
-        """Go on exactly where that was written."""
-        self.restore(load_file(folder / TRAINER, device=self._device))
+        """Go on exactly where that was written, by one process or by the ranks of a cluster."""
+        load_trainer(self, folder, self._device)
+
+
+def load_trainer(trainer: Trainer, folder: Path, device: str) -> None:
+    """Take up the trainer's part of a checkpoint, whichever runtime wrote it."""
+    if (folder / SHARDS).is_dir():
+        sharded_checkpoint.load(trainer, folder / SHARDS)
+    else:
+        trainer.restore(load_file(folder / TRAINER, device=device))

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 
 from scalerl.errors import InputError
 from scalerl.model.loading import device_of, load_policy
 from scalerl.pipeline.exporting import policy_at
-from scalerl.pipeline.local import TRAINER
+from scalerl.pipeline.local import load_trainer
 from scalerl.pipeline.metrics import known
 from scalerl.pipeline.metrics_rollouts import rollout_metrics
 from scalerl.pipeline.metrics_update import update_metrics
@@ -55,7 +54,7 @@ def trainer_of(run: Run, recipe: Recipe, checkpoint: Checkpoint | None) -> Train
         return Trainer(load_policy(recipe.model, device_of(recipe.runtime.device)), recipe)
     policy = policy_at(run, recipe, checkpoint)
     trainer = Trainer(policy, recipe)
-    trainer.restore(load_file(checkpoint.path / TRAINER, device=str(policy.device)))
+    load_trainer(trainer, checkpoint.path, str(policy.device))
     return trainer
 
 

@@ -15,6 +15,9 @@ from torch.distributed.checkpoint.metadata import STORAGE_TYPES, TensorStorageMe
 from scalerl.errors import InputError
 from scalerl.trainer.step import Trainer
 
+SHARDS = "trainer"
+"""Folder of a checkpoint with one file a rank."""
+
 
 def save(trainer: Trainer, folder: Path) -> None:
     """Write masters, moments and counts into a folder that is there and empty; called on every rank."""

@@ -1,0 +1,100 @@
+"""Runs on a cluster with somebody looking on who kills."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import ray
+
+from scalerl.cluster.parts import parts_on_cluster
+from scalerl.cluster.recovery import run
+from scalerl.pipeline.running import resume, start
+from scalerl.run.groups import read_groups
+
+
+class Killer:
+    """A watcher that ends a process of the run after certain steps, once each."""
+
+    def __init__(self, when):
+        self.when, self.parts, self.killed, self.steps = dict(when), None, [], []
+
+    def step(self, step, metrics):
+        self.steps.append((step, dict(metrics)))
+        if step in self.when:
+            kind = self.when.pop(step)
+            number = process_of(self.parts, kind)
+            os.kill(number, signal.SIGSTOP if kind == "hang" else signal.SIGKILL)
+            self.killed.append((kind, number))
+
+    def evaluated(self, points, forecasts, metrics):
+        pass
+
+    def alarm(self, text):
+        pass
+
+    def close(self):
+        pass
+
+
+def process_of(parts, kind):
+    """The process that holds a role: generators, verifiers and ranks say it, the engine is the generator's child."""
+    if kind == "verifier":
+        actor = parts.court._verifiers._verifiers[0].actor
+    elif kind == "trainer":
+        actor = parts.trainer._ranks[-1]
+    else:
+        actor = parts.generator._pool.members[0].actor
+    number = ray.get(actor.process.remote(), timeout=60)
+    return children_of(number)[0] if kind == "engine" else number
+
+
+def trained(recipe, place, when=(), is_resumed=False, stop=lambda: False):
+    """A run to its end; what was noted, the killer and where the run stands."""
+    killer, notes = Killer(when), []
+
+    def watch(parts):
+        killer.parts = parts
+        return [killer]
+
+    began = (resume if is_resumed else start)(recipe, place, watch, stop, parts_on_cluster)
+    with began:
+        run(began, notes.append)
+        weights = ray.get(began.parts.trainer.weights(), timeout=60)
+        sums = [ray.get(one.actor.checksum.remote(), timeout=60) for one in began.parts.generator._pool.members]
+        versions = [ray.get(one.actor.version.remote(), timeout=60) for one in began.parts.generator._pool.members]
+    return notes, killer, weights, sums, versions
+
+
+def admissions(place):
+    """Every admission that a batch used, in the order of steps."""
+    files = sorted((Path(place) / "rollouts").glob("*.jsonl"))
+    return [group.admission for file in files for group in read_groups(file)]
+
+
+def children_of(number):
+    """Processes whose parent this is."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                told = (place / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(told[1]) == number and told[0] != "Z":
+                found.append(int(place.name))
+    return found
+
+
+def is_running(number):
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone_within(numbers, seconds):
+    until = time.monotonic() + seconds
+    while any(map(is_running, numbers)) and time.monotonic() < until:
+        time.sleep(0.2)
+    return [one for one in numbers if is_running(one)]
