@@ -23,10 +23,11 @@ def lines(place, name):
 
 
 def test_forty_updates_with_one_kill_of_each_kind(two_nodes, recipe, tmp_path):
-    """The pass rate rises, every admission is used once, the lag keeps its bound, and everything lost is replaced."""
+    """The pass rate rises, each admission is used once, the lag keeps its bound, what is lost is replaced."""
     chosen = recipe(
-        "steps=40", "runtime.trainers=2", "evaluation.every=20", "checkpoint.every=10", "off_policy.k=4"
-    )
+        "steps=40", "batch.prompts=16", "batch.samples=8", "task.num_prompts=1000", "runtime.trainers=2",
+        "evaluation.every=20", "checkpoint.every=10", "off_policy.k=4",
+    )  # fmt: skip
     kills = {8: "generator", 14: "verifier", 20: "engine", 27: "trainer"}
     notes, killer, _, _, versions = trained(chosen, tmp_path / "run", kills)
     assert [kind for kind, _ in killer.killed] == list(kills.values())
@@ -34,9 +35,9 @@ def test_forty_updates_with_one_kill_of_each_kind(two_nodes, recipe, tmp_path):
     assert versions == [40]
     rates = [one["pass_rate"] for one in lines(tmp_path / "run", "evals.jsonl")]
     assert [one["step"] for one in lines(tmp_path / "run", "evals.jsonl")] == [0, 20, 40]
-    assert rates[-1] > rates[0] + 0.1
+    assert rates[-1] > rates[0] + 0.2
     used = admissions(tmp_path / "run")
-    assert len(used) == len(set(used)) == 40 * 8
+    assert len(used) == len(set(used)) == 40 * 16
     metrics = [one for one in lines(tmp_path / "run", "metrics.jsonl") if "lag/max" in one]
     assert [one["step"] for one in metrics] == list(range(1, 41)) and max(one["lag/max"] for one in metrics) <= 4
     assert metrics[-1]["cluster/generators_replaced"] >= 2

@@ -38,7 +38,7 @@ class Killer:
 
 
 def process_of(parts, kind):
-    """The process that holds a role: generators, verifiers and ranks say it, the engine is the generator's child."""
+    """The process that holds a role; the engine is the generator's child."""
     if kind == "verifier":
         actor = parts.court._verifiers._verifiers[0].actor
     elif kind == "trainer":
