@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -188,34 +188,39 @@ class ClusterGenerator:
         )
 
     def _replace_hung(self) -> None:
-        now = time.monotonic()
-        for member in list(self._pool.members):
-            late = [one for one in self._open.values() if one.member is member and one.deadline < now]
+        now, why = time.monotonic(), f"no answer within {self._seconds:g} s, runtime.answer_seconds"
+        for member in self._pool.members:
+            own = ((admission, one) for admission, one in self._open.items() if one.member is member)
+            late = [admission for admission, one in own if one.deadline < now]
             if late:
-                self._replace(member, f"no answer within {self._seconds:g} s, runtime.answer_seconds")
+                self._replace(member, why, blamed=late)
 
-    def _replace(self, member: Member, reason: str) -> None:
+    def _replace(self, member: Member, reason: str, blamed: Sequence[int] = ()) -> None:
         """Replace a generator and ask anew everything that it had in hand, under the same admissions."""
-        in_hand = [admission for admission, one in self._open.items() if one.member is member]
+        in_hand = {admission: one for admission, one in self._open.items() if one.member is member}
         self._pool.replace(member, reason)
-        for admission in in_hand:
-            one = self._open[admission]
-            self.num_asked_again += 1
-            self._send(one.prompt, admission, one.job, one.version, attempt=one.attempt)
+        for admission, one in in_hand.items():
+            self._ask_again(admission, one, reason, is_blamed=admission in blamed)
 
     def _failed(self, admission: int, error: Exception) -> None:
-        one = self._open.pop(admission)
+        one = self._open[admission]
         self._pool.done(one.member, one.job)
-        if one.attempt < ATTEMPTS:
+        self._ask_again(admission, one, str(error), is_blamed=True)
+
+    def _ask_again(self, admission: int, one: _Open, reason: str, *, is_blamed: bool) -> None:
+        """Send a group once more; one that was itself the reason, as often as it may be."""
+        del self._open[admission]
+        attempt = one.attempt + is_blamed
+        if attempt <= ATTEMPTS:
             self.num_asked_again += 1
-            self._send(one.prompt, admission, one.job, one.version, attempt=one.attempt + 1)
+            self._send(one.prompt, admission, one.job, one.version, attempt=attempt)
             return
         self._num_failed += 1
         self._lost.append(admission)
         if self._num_failed >= FEWEST_FAILURES and self._num_failed > LARGEST_SHARE * self._num_asked:
             raise StoppedError(
                 f"{self._num_failed} of {self._num_asked} groups were not answered in {ATTEMPTS} attempts each;"
-                f" the last: {error}"
+                f" the last: {reason}"
             )
 
     def _forget(self) -> None:

@@ -29,6 +29,8 @@ class _Handed:
     seed_of: SeedOf
     is_training: bool
     verifier: _Verifier
+    actor: Any
+    """Who the verifier was: all that it had in hand is lost with it, but it is replaced once."""
     deadline: float
 
 
@@ -47,7 +49,12 @@ class Verifiers:
         call = verifier.actor.judged.remote(list(groups), seed_of, is_training)
         deadline = time.monotonic() + self._seconds
         return call, _Handed(
-            groups=groups, seed_of=seed_of, is_training=is_training, verifier=verifier, deadline=deadline
+            groups=groups,
+            seed_of=seed_of,
+            is_training=is_training,
+            verifier=verifier,
+            actor=verifier.actor,
+            deadline=deadline,
         )
 
     def fetch(self, call: Reference, handed: _Handed) -> list[Group]:
@@ -56,11 +63,14 @@ class Verifiers:
         try:
             return answer(call, self._seconds, f"verifier {handed.verifier.index}")
         except LostError as lost:
-            self.replace(handed.verifier, str(lost))
+            self.replace(handed, str(lost))
             raise
 
-    def replace(self, verifier: _Verifier, reason: str) -> None:
-        """End a verifier and start another."""
+    def replace(self, handed: _Handed, reason: str) -> None:
+        """End the verifier that these groups were handed to, and start another, unless that was done already."""
+        verifier = handed.verifier
+        if handed.actor is not verifier.actor:
+            return
         self.num_restarts += 1
         if self.num_restarts > self._restarts:
             raise TooManyRestartsError(
@@ -119,5 +129,5 @@ class ClusterCourt:
         late = [(call, one) for call, one in self._handed.items() if one.deadline < time.monotonic()]
         for call, one in late:
             del self._handed[call]
-            self._verifiers.replace(one.verifier, "it has not answered in time")
+            self._verifiers.replace(one, "it has not answered in time")
             self._hand_in(one.groups)

@@ -47,6 +47,7 @@ def _options(address: str | None, runtime: RuntimeSection) -> dict[str, Any]:
         return {"address": address}
     loopback: dict[str, Any] = {"_node_ip_address": "127.0.0.1"} if runtime.network == "loopback" else {}
     return {
+        "address": "local",  # else it would join whatever cluster this machine happens to run
         "num_cpus": max(LOCAL_CPUS, runtime.generators + runtime.trainers + runtime.verifiers),
         "include_dashboard": False,
         "object_store_memory": STORE_BYTES,

@@ -1,0 +1,179 @@
+"""The driver's half of a cluster with generators of a few lines: what is asked comes back once, whoever dies."""
+
+import os
+
+os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+
+import asyncio
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import ray
+
+from scalerl.cluster.errors import TooManyRestartsError
+from scalerl.cluster.generation import ClusterGenerator
+from scalerl.cluster.generator_actor import Answered
+from scalerl.cluster.layout import Layout
+from scalerl.cluster.pool import Limits, Pool
+from scalerl.cluster.session import joined
+from scalerl.errors import InputError, StoppedError
+from scalerl.recipe.sections import RuntimeSection
+from scalerl.records import Prompt, Rollout
+from scalerl.rollout.vllm.engine import UpdateTimes
+
+
+@dataclass
+class Encoder:
+    """Prompts are numbers, and are their own tokens."""
+
+    def prompt(self, prompt):
+        return np.array([int(prompt.id)], np.int32)
+
+    def text(self, tokens):
+        return " ".join(map(str, tokens))
+
+
+class Fake:
+    """Answers after a moment; dies, hangs or fails at the prompts it is told to, the first time."""
+
+    def __init__(self, index, attempt, dies, hangs, fails):
+        self._version, self._attempt = 0, attempt
+        self._dies, self._hangs, self._fails = (dies, hangs, fails) if attempt == 0 else ((), (), fails)
+
+    async def start(self):
+        pass
+
+    async def answer(self, job):
+        number = int(job.prompt[0])
+        await asyncio.sleep(0.01 * (number % 4))
+        if number in self._dies:
+            os._exit(1)
+        if number in self._hangs:
+            await asyncio.sleep(600)
+        if number in self._fails:
+            raise ValueError(f"prompt {number} is cursed")
+        return Answered(rollouts=tuple(rollout(number, seed, self._version) for seed in job.seeds), num_prefilled=1)
+
+    async def take_up(self, version, weights, seconds):
+        self._version = version
+        return UpdateTimes(pause=0.1, load=0.2, resume=0.3)
+
+    async def busy_seconds(self):
+        return 0.0
+
+    async def close(self):
+        pass
+
+
+def rollout(number, seed, version):
+    tokens = np.array([number, seed], np.int32)
+    return Rollout(
+        tokens=tokens, behavior=np.zeros(2, np.float32), versions=np.full(2, version, np.int32),
+        is_trainable=np.ones(2, bool), ending="stopped", is_interrupted=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    with joined(None, RuntimeSection()):
+        yield
+
+
+def generator(count=2, *, dies=(), hangs=(), fails=(), restarts=9, seconds=30.0):
+    def make(index, attempt):
+        return ray.remote(Fake).options(num_cpus=0, max_concurrency=64).remote(index, attempt, dies, hangs, fails)
+
+    pool = Pool(count, make, Limits(start=60, update=30, restarts=restarts))
+    return ClusterGenerator(
+        pool, Encoder(), samples=3, temperature=1.0, seed_of=lambda _, admission, place: 10 * admission + place,
+        slots=12, seconds=seconds, weights=lambda: ray.put(b""),
+    )  # fmt: skip
+
+
+def answered(one, count):
+    for number in range(count):
+        one.ask(prompt(number), 100 + number)
+    found = []
+    while not one.is_idle:
+        found += one.advance()
+    return found
+
+
+def prompt(number):
+    return Prompt(id=str(number), task="t", text="", answer=None)
+
+
+def check_once(found, count, but=()):
+    assert sorted(group.admission for group in found) == [100 + n for n in range(count) if n not in but]
+    for group in found:
+        assert [list(one.tokens) for one in group.rollouts] == [
+            [group.admission - 100, 10 * group.admission + place] for place in range(3)
+        ]
+
+
+def test_every_admission_comes_back_once():
+    one = generator()
+    found = answered(one, 40)
+    check_once(found, 40)
+    assert one.num_sampled == 40 * 3 * 2 and one.num_prefilled == 40
+    assert all(member.load == 0 for member in one._pool.members)
+
+
+def test_what_a_dead_generator_had_in_hand_is_asked_again_and_the_new_one_has_the_weights():
+    one = generator(dies=(7, 20))
+    one.take_up(5)
+    found = answered(one, 30)
+    check_once(found, 30)
+    assert {int(v) for group in found for each in group.rollouts for v in each.versions} == {5}
+    assert one.measures()["cluster/generators_replaced"] >= 1 and one.num_asked_again >= 1
+
+
+def test_a_generator_that_hangs_is_given_up_after_its_time():
+    one = generator(hangs=(3,), seconds=1.5)
+    check_once(answered(one, 12), 12)
+    assert one._pool.num_restarts in (1, 2) and "no answer within 1.5 s" in one._pool.reasons[0]
+
+
+def test_a_group_that_always_fails_is_given_up_by_name():
+    one = generator(fails=(4,))
+    found = answered(one, 30)
+    check_once(found, 30, but=(4,))
+    assert one.given_up() == [104] and one.given_up() == []
+
+
+def test_many_failures_end_the_run_and_say_why():
+    with pytest.raises(StoppedError, match=r"of \d+ groups were not answered.*cursed"):
+        answered(generator(fails=tuple(range(0, 40, 2))), 40)
+
+
+def test_restarts_are_counted():
+    with pytest.raises(TooManyRestartsError, match=r"replaced 0 times, runtime\.restarts"):
+        answered(generator(dies=(1,), restarts=0), 8)
+
+
+def test_what_is_in_flight_survives_a_checkpoint(tmp_path):
+    one = generator(hangs=(2, 5), seconds=600)
+    for number in range(8):
+        one.ask(prompt(number), 100 + number)
+    found = []
+    while len(found) < 6:
+        found += one.advance()
+    facts = one.save(tmp_path)
+    other = generator()
+    other.load(tmp_path, facts)
+    while not other.is_idle:
+        found += other.advance()
+    check_once(found, 8)
+    assert other.num_sampled == 8 * 3 * 2
+
+
+def test_bundles_follow_the_recipe():
+    layout = Layout.of(RuntimeSection(generators=3, trainers=2, tensor_parallel=2), has_gpus=True)
+    assert layout.num_devices == 8 and [one["GPU"] for one in layout.bundles] == [2, 2, 2, 1, 1]
+
+
+def test_joining_without_authentication_is_refused(monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    with pytest.raises(InputError, match="token authentication"), joined("127.0.0.1:1", RuntimeSection()):
+        pass
