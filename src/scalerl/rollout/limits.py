@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
@@ -23,3 +25,15 @@ class Limits:
     def most_tokens(self) -> int:
         """The longest a rollout can be, the forced phrase included."""
         return self.answer if self.think is None else self.think[1] + len(self.phrase) + self.answer
+
+
+def stream_of(seed: int) -> np.random.Generator:
+    """The random numbers of one request."""
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def draw_cut(limits: Limits, stream: np.random.Generator) -> int | None:
+    """After how many tokens thinking is cut: the first number of a request's stream; None without such a limit."""
+    if limits.think is None:
+        return None
+    return int(stream.integers(limits.think[0], limits.think[1], endpoint=True))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from scalerl.records import Rollout
-from scalerl.rollout.limits import Limits
+from scalerl.rollout.limits import Limits, draw_cut, stream_of
 from scalerl.rollout.sampling import LARGEST_UNIFORM
 
 NEVER = 2**40
@@ -62,11 +62,10 @@ class Slots:
 
     def _draw(self, seed: int) -> tuple[int, NDArray[np.float32]]:
         """Where thinking is cut, and one uniform number a token."""
-        random = np.random.Generator(np.random.Philox(seed))
-        think = self._limits.think
-        cut = NEVER if think is None else int(random.integers(think[0], think[1], endpoint=True))
-        uniforms = random.random(self._limits.most_tokens, dtype=np.float32)
-        return cut, np.minimum(uniforms, np.float32(LARGEST_UNIFORM))
+        stream = stream_of(seed)
+        cut = draw_cut(self._limits, stream)
+        uniforms = stream.random(self._limits.most_tokens, dtype=np.float32)
+        return NEVER if cut is None else cut, np.minimum(uniforms, np.float32(LARGEST_UNIFORM))
 
     def _whole(self, numbers: Sequence[int]) -> Tensor:
         return torch.tensor(numbers, dtype=torch.long, device=self.token.device)
