@@ -46,8 +46,9 @@ def model(words, heads=HEADS, width=WIDTH):
     torch.manual_seed(0)
     config = Qwen3Config(
         vocab_size=len(words), hidden_size=96, intermediate_size=256, num_hidden_layers=2,
-        num_attention_heads=heads, num_key_value_heads=heads, head_dim=width, max_position_embeddings=256, tie_word_embeddings=True,
-        eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id, bos_token_id=None, rope_theta=10_000.0,
+        num_attention_heads=heads, num_key_value_heads=heads, head_dim=width, max_position_embeddings=256,
+        tie_word_embeddings=True, eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id,
+        bos_token_id=None, rope_theta=10_000.0,
     )  # fmt: skip
     config._attn_implementation = NAME
     return Qwen3ForCausalLM(config)

@@ -11,18 +11,21 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file
+from tiny_models import experts
 from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
 
 from scalerl.errors import InputError
+from scalerl.model.policy import Policy
 from scalerl.objective.loss import loss_of
 from scalerl.objective.selection import select
 from scalerl.recipe.losses import Cispo, Dapo, Gspo, Reinforce
 from scalerl.recipe.sections import Objective
 from scalerl.trainer.batch import micro_batches, rows_of
 from scalerl.trainer.gradient import backward
-from scalerl.trainer.ranks import Ranks
+from scalerl.trainer.ranks import ALONE, Ranks
 from scalerl.trainer.sharded_checkpoint import load, save
-from scalerl.trainer.sharding import shard
+from scalerl.trainer.sharding import ShardedPolicy, shard
 from scalerl.trainer.step import Trainer
 
 SCRIPT = Path(__file__).with_name("sharded_ranks.py")
@@ -207,3 +210,13 @@ def test_weights_of_two_precisions_are_refused():
     policy.module.model.norm.float()
     with pytest.raises(InputError, match=r"weights in torch.bfloat16, torch.float32; only one precision"):
         shard(policy, None)
+
+
+def test_experts_are_published_under_the_names_of_a_saved_model(tmp_path):
+    """transformers fuses the experts of a layer in memory; engines know them one by one."""
+    policy = Policy(experts())
+    policy.module.save_pretrained(tmp_path)
+    sharded = ShardedPolicy(policy, torch.nn.Identity(), torch.float32, ALONE)
+    written, published = load_file(tmp_path / "model.safetensors"), sharded.saved_weights()
+    assert set(published) == set(written) and any("experts.1." in name for name in published)
+    assert all(torch.equal(published[name], written[name]) for name in written)

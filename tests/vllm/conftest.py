@@ -1,13 +1,9 @@
 """Tests of the vLLM backend: those that start an engine are left out where vLLM is not installed."""
 
 import asyncio
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 NEED_VLLM = [
     "test_answers.py", "test_updates.py", "test_experts.py", "test_bfloat16.py", "test_two_ranks.py",

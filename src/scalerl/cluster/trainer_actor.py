@@ -73,7 +73,7 @@ class TrainerActor:
     def weights(self) -> bytes | None:
         """The whole model as a safetensors file, made by all ranks, returned by the first."""
         assert self._policy is not None
-        found = self._policy.full_weights()
+        found = self._policy.saved_weights()
         return save(found) if self._rank == 0 else None
 
     def log_probs(self, groups: Sequence[Group]) -> list[NDArray[np.float32]]:

@@ -152,9 +152,7 @@ class RuntimeSection:
     verifiers: int = knob(1, "Processes on a cluster that put answers before the judge.", at_least=1)
     start_seconds: float = knob(600.0, "Longest time until a part of a cluster is ready.", above=0)
     answer_seconds: float = knob(7200.0, "Longest time for one group of answers on a cluster.", above=0)
-    update_seconds: float = knob(
-        1800.0, "Longest time for one update, transfer of weights or judgement.", above=0
-    )
+    update_seconds: float = knob(1800.0, "Longest time for one update, transfer of weights or judgement.", above=0)
     restarts: int = knob(20, "Replacements of parts of a cluster, of each kind, before the run ends.", at_least=0)
     network: NetworkScope = knob("loopback", "What a cluster that is started here listens on.")
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
+from transformers.core_model_loading import revert_weight_conversion
 
 from scalerl.errors import InputError
 from scalerl.model.policy import Policy
@@ -70,6 +71,12 @@ class ShardedPolicy:
             if self.ranks.index == 0:
                 found[name] = one.to("cpu", copy=True)  # one rank on a CPU would hand out what it trains
         return found
+
+    def saved_weights(self) -> dict[str, Tensor]:
+        """The same under the names that a saved model has: transformers holds the experts of a layer in one."""
+        found = self.full_weights()
+        reverted = revert_weight_conversion(self._policy.module, found) if found else {}
+        return {name: one.contiguous() for name, one in reverted.items()}
 
 
 class _Root(torch.nn.Module):
