@@ -106,7 +106,7 @@ def test_a_killed_driver_leaves_nothing_behind_and_its_run_goes_on(policy, tmp_p
     assert len(family) > 3 and not listening_beyond_loopback(family)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert not gone_within(family, 40)
+    assert not gone_within(family, 120)  # Ray's own agents look for their parent about once a minute
     done = subprocess.run(
         [*command[:4], "--plain", "--run", str(place), "--resume"], capture_output=True, text=True, timeout=300
     )

@@ -40,25 +40,33 @@ from scalerl.rollout.vllm.options import VllmOptions
 def parts_on_cluster(recipe: Recipe) -> Parts:
     """Place and start everything; what cannot work is refused before a directory is touched."""
     has_gpus = ray.cluster_resources().get("GPU", 0) > 0 and recipe.runtime.device != "cpu"
-    recipe = _with_folder(_resolved(recipe, has_gpus=has_gpus))
+    recipe = _resolved(recipe, has_gpus=has_gpus)
+    sent = _with_folder(recipe)
     layout = Layout.of(recipe.runtime, has_gpus=has_gpus)
     policy = describe_policy(recipe.model, "cuda" if has_gpus else "cpu")
     asked = Questions.of(recipe, policy)
     group = placed(layout, recipe.runtime.start_seconds)
-    started = _Started(recipe, layout, asked, group, str(policy.dtype).removeprefix("torch."))
-    return started.parts(policy)
+    return _Started(recipe, sent, layout, asked, group, str(policy.dtype).removeprefix("torch.")).parts(policy)
 
 
 class _Started:
     """Actors by their roles, while they are put together."""
 
-    def __init__(self, recipe: Recipe, layout: Layout, asked: Questions, group: Any, dtype: str) -> None:  # noqa: ANN401
-        self._recipe, self._layout, self._asked, self._group = recipe, layout, asked, group
+    def __init__(
+        self,
+        recipe: Recipe,
+        sent: Recipe,
+        layout: Layout,
+        asked: Questions,
+        group: Any,  # noqa: ANN401
+        dtype: str,
+    ) -> None:
+        self._recipe, self._sent, self._layout, self._asked, self._group = recipe, sent, layout, asked, group
         self._dtype, self._run = dtype, uuid4().hex[:8]
         runtime = recipe.runtime
         self._ends: list[Callable[[], None]] = [lambda: ray.util.remove_placement_group(group)]
         try:
-            self.trainer = ClusterTrainer(recipe, self._trainer)
+            self.trainer = ClusterTrainer(self._sent, self._trainer)
             self._ends.append(self.trainer.close)
             limits = PoolLimits(
                 start=runtime.start_seconds, update=runtime.update_seconds, restarts=runtime.restarts
@@ -131,7 +139,7 @@ class _Started:
     def _generator(self, index: int, attempt: int) -> Any:  # noqa: ANN401
         recipe, asked = self._recipe, self._asked
         options = VllmOptions(
-            model=recipe.model.path,
+            model=self._sent.model.path,
             dtype="float32" if self._dtype == "float32" else "bfloat16",
             is_fp32_head=recipe.model.fp32_head,
             max_model_len=asked.longest + asked.limits.most_tokens,
@@ -155,7 +163,7 @@ class _Started:
         return actors.start(
             TrainerActor,
             f"{self._run}-trainer-{rank}-{attempt}",
-            self._recipe,
+            self._sent,
             rank,
             needs=self._layout.trainer,
             place=(self._group, self._layout.generators + rank),
@@ -165,7 +173,7 @@ class _Started:
         return actors.start(
             VerifierActor,
             f"{self._run}-verifier-{index}-{attempt}",
-            self._recipe,
+            self._sent,
             self._asked.encoder.stops,
             needs={"CPU": 0.1},
         )
@@ -185,6 +193,7 @@ def _resolved(recipe: Recipe, *, has_gpus: bool) -> Recipe:
 
 
 def _with_folder(recipe: Recipe) -> Recipe:
+    """What actors are sent: they may run in another folder."""
     place = folder_of(recipe.model.path)
     if place.is_file():
         raise InputError(

@@ -36,25 +36,27 @@ class TrainerActor:
         self._recipe, self._rank = recipe, rank
         self._policy: ShardedPolicy | None = None
         self._trainer: Trainer | None = None
+        self._meeting: socket.socket | None = None
 
-    def address(self) -> str:
-        """Where the ranks can meet, as the first of them knows its machine."""
+    def address(self) -> tuple[str, int]:
+        """Where the ranks meet: a socket that listens on this machine's own address in the cluster and no other."""
         host = ray.util.get_node_ip_address()
-        with socket.socket() as free:
-            free.bind((host, 0))
-            return f"tcp://{host}:{free.getsockname()[1]}"
+        self._meeting = socket.socket()
+        self._meeting.bind((host, 0))
+        self._meeting.listen()
+        return host, self._meeting.getsockname()[1]
 
-    def join(self, meeting: str, seconds: float) -> str:
+    def join(self, meeting: tuple[str, int], seconds: float) -> str:
         """Meet the other ranks, load and cut the model; the kind of device."""
         runtime = self._recipe.runtime
         device = device_of(runtime.device)
-        if LOOPBACK in meeting:
+        if meeting[0] == LOOPBACK:
             os.environ["GLOO_SOCKET_IFNAME"] = "lo"
         torch.set_float32_matmul_precision("highest")
         torch.set_num_threads(runtime.threads or 1)
         torch.distributed.init_process_group(
             "nccl" if device.type == "cuda" else "gloo",
-            init_method=meeting,
+            store=self._store(meeting, timedelta(seconds=seconds)),
             rank=self._rank,
             world_size=runtime.trainers,
             timeout=timedelta(seconds=seconds),
@@ -104,6 +106,17 @@ class TrainerActor:
     def process(self) -> int:
         """The number of this process."""
         return os.getpid()
+
+    def _store(self, meeting: tuple[str, int], patience: timedelta) -> torch.distributed.Store:  # pyright: ignore[reportPrivateImportUsage]
+        """What the ranks find each other by; left to itself, torch would listen on every address."""
+        listening = None if self._meeting is None else self._meeting.detach()
+        return torch.distributed.TCPStore(  # pyright: ignore[reportPrivateImportUsage]
+            *meeting,
+            world_size=self._recipe.runtime.trainers,
+            is_master=self._rank == 0,
+            timeout=patience,
+            master_listen_fd=listening,
+        )
 
     def _here(self, values: NDArray[np.int64]) -> torch.Tensor:
         assert self._policy is not None
