@@ -5,7 +5,10 @@ import os
 os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
 import asyncio
-from dataclasses import dataclass
+import re
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +17,13 @@ import ray
 from scalerl.cluster.errors import TooManyRestartsError
 from scalerl.cluster.generation import ClusterGenerator
 from scalerl.cluster.generator_actor import Answered
+from scalerl.cluster.judging import ClusterCourt, Verifiers
 from scalerl.cluster.layout import Layout
 from scalerl.cluster.pool import Limits, Pool
 from scalerl.cluster.session import joined
 from scalerl.errors import InputError, StoppedError
 from scalerl.recipe.sections import RuntimeSection
-from scalerl.records import Prompt, Rollout
+from scalerl.records import Group, Prompt, Rollout
 from scalerl.rollout.vllm.engine import UpdateTimes
 
 
@@ -143,7 +147,7 @@ def test_a_group_that_always_fails_is_given_up_by_name():
 
 
 def test_many_failures_end_the_run_and_say_why():
-    with pytest.raises(StoppedError, match=r"of \d+ groups were not answered.*cursed"):
+    with pytest.raises(StoppedError, match=r"of the last \d+ groups were not answered.*cursed"):
         answered(generator(fails=tuple(range(0, 40, 2))), 40)
 
 
@@ -168,6 +172,13 @@ def test_what_is_in_flight_survives_a_checkpoint(tmp_path):
     assert other.num_sampled == 8 * 3 * 2
 
 
+def test_the_page_names_what_a_cluster_logs():
+    one = generator()
+    one.take_up(1)
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    assert set(one.measures()) == set(re.findall(r"^\| `(cluster/[^`]+)` \|", page, flags=re.MULTILINE))
+
+
 def test_bundles_follow_the_recipe():
     layout = Layout.of(RuntimeSection(generators=3, trainers=2, tensor_parallel=2), has_gpus=True)
     assert layout.num_devices == 8 and [one["GPU"] for one in layout.bundles] == [2, 2, 2, 1, 1]
@@ -177,3 +188,73 @@ def test_joining_without_authentication_is_refused(monkeypatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with pytest.raises(InputError, match="token authentication"), joined("127.0.0.1:1", RuntimeSection()):
         pass
+
+
+class SlowJudge:
+    """Takes as long as it is told, and marks what it has seen."""
+
+    def __init__(self, seconds):
+        self._seconds = seconds
+
+    def process(self):
+        return os.getpid()
+
+    def judged(self, groups, seed_of, is_training):
+        time.sleep(self._seconds)
+        return [replace(group, admitted_version=9) for group in groups]
+
+
+def court(seconds=0.0, restarts=9, patience=30.0):
+    def make(index, attempt):
+        return ray.remote(SlowJudge).options(num_cpus=0).remote(seconds if attempt == 0 else 0.0)
+
+    verifiers = Verifiers(2, make, Limits(start=60, update=patience, restarts=restarts))
+    return ClusterCourt(verifiers, seed, is_training=True)
+
+
+def seed(prompt, admission, place):
+    return 0
+
+
+def groups(*admissions):
+    return [
+        Group(
+            prompt=prompt(1), prompt_tokens=np.array([1], np.int32), rollouts=(), admission=one, admitted_version=0
+        )
+        for one in admissions
+    ]
+
+
+def drained(one):
+    found = []
+    while not one.is_idle:
+        found += one.judged([])
+    assert all(group.admitted_version == 9 for group in found)
+    return sorted(group.admission for group in found)
+
+
+def test_what_a_dead_verifier_had_is_judged_once_by_another():
+    one = court(seconds=30)
+    for number in range(6):
+        one.judged(groups(number, 10 + number))
+    for verifier in one._verifiers._verifiers:
+        ray.kill(verifier.actor)
+    assert drained(one) == [*range(6), *range(10, 16)]
+    assert one._verifiers.num_restarts == 2  # each once, however much it had in hand
+
+
+def test_a_verifier_that_hangs_is_replaced():
+    one = court(seconds=60, patience=1.0)
+    one.judged(groups(1, 2))
+    assert drained(one) == [1, 2] and one._verifiers.num_restarts == 1
+
+
+def test_groups_before_the_verifiers_survive_a_checkpoint(tmp_path):
+    """They are in no other list: lost, their tickets would stay in flight and the run would wait for ever."""
+    one = court(seconds=30)
+    one.judged(groups(3, 4))
+    one.save(tmp_path)
+    other = court()
+    other.judged(groups(99))  # of a past that the checkpoint knows nothing of
+    other.load(tmp_path)
+    assert drained(other) == [3, 4]

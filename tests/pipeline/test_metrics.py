@@ -194,7 +194,8 @@ def everything():
 
 
 def documented():
-    return re.findall(r"^\| `([^`]+)` \|", PAGE.read_text().split("## Alarms")[0], flags=re.MULTILINE)
+    keys = re.findall(r"^\| `([^`]+)` \|", PAGE.read_text().split("## Alarms")[0], flags=re.MULTILINE)
+    return [key for key in keys if not key.startswith("cluster/")]  # tests/driver has those
 
 
 def test_the_page_and_the_code_name_the_same_keys():

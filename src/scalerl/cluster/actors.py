@@ -10,7 +10,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from scalerl.cluster.layout import Bundle
 
-PASSED_ON = ("PYTHONPATH", "OMP_NUM_THREADS", "HF_HUB_OFFLINE", "VLLM_LOGGING_LEVEL", "VLLM_HOST_IP")
+PASSED_ON = ("PYTHONPATH", "OMP_NUM_THREADS", "HF_HUB_OFFLINE", "VLLM_LOGGING_LEVEL")
 """Variables of the driver that its actors need wherever they run."""
 
 

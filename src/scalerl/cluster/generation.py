@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +12,9 @@ from typing import Any
 import ray
 
 from scalerl.cluster.calls import Reference, answer
-from scalerl.cluster.errors import LostError
+from scalerl.cluster.errors import AnswersFailedError, LostError
 from scalerl.cluster.generator_actor import Answered, Job
 from scalerl.cluster.pool import Member, Pool
-from scalerl.errors import StoppedError
 from scalerl.pipeline.roles import Answering
 from scalerl.records import Group, Prompt
 from scalerl.rollout.encoding import Encoder
@@ -25,19 +25,30 @@ LOOK_SECONDS = 0.02
 """How long one look waits for something to be done."""
 ATTEMPTS = 3
 """How often a group is asked whose generator answers with an error, before it is given up."""
-FEWEST_FAILURES, LARGEST_SHARE = 5, 0.2
-"""A run ends when so many groups, and such a share of all, had to be given up."""
+RECENT, FEWEST_FAILURES, LARGEST_SHARE = 100, 5, 0.2
+"""A run ends when, of the last groups, so many and such a share had to be given up."""
 
 
-@dataclass(kw_only=True, slots=True)
-class _Open:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """A group that is wanted."""
+
     prompt: Prompt
     job: Job
     version: int
+    attempt: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Sent:
+    """A group that a generator has in hand."""
+
+    asked: _Asked
     member: Member
+    actor: Any
+    """Who the member was: it may have been replaced since, by whoever noticed first."""
     call: Reference
     deadline: float
-    attempt: int = 1
 
 
 class ClusterGenerator:
@@ -58,48 +69,51 @@ class ClusterGenerator:
         self._pool, self._encoder, self._weights = pool, encoder, weights
         self._samples, self._temperature, self._seed_of = samples, temperature, seed_of
         self._slots, self._seconds = slots, seconds
-        self._open: dict[int, _Open] = {}
-        self._lost: list[int] = []
+        self._queue: dict[int, _Asked] = {}
+        self._open: dict[int, _Sent] = {}
+        self._lost: dict[int, _Asked] = {}
+        self._recent: deque[bool] = deque(maxlen=RECENT)
+        """Whether each of the last groups was given up."""
         self.num_sampled = 0
         self.num_prefilled = 0
         self.num_asked_again = 0
-        self._num_asked, self._num_failed = 0, 0
+        self.num_given_up = 0
         self._busy = (time.monotonic(), 0.0)
 
     @property
     def has_room(self) -> bool:
         """Whether a generator would stand idle if nothing more were asked."""
-        return self._pool.least_loaded().load < self._slots
+        return not self._queue and self._pool.least_loaded().load < self._slots
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is being answered."""
-        return not self._open
+        return not self._open and not self._queue
 
     def ask(self, prompt: Prompt, admission: int) -> None:
-        """Begin a group at the generator with the least to do."""
-        seeds = tuple(self._seed_of(prompt, admission, place) for place in range(self._samples))
-        job = Job(prompt=self._encoder.prompt(prompt), seeds=seeds, temperature=self._temperature)
-        self._num_asked += 1
-        self._send(prompt, admission, job, self._pool.version, attempt=1)
+        """Begin a group at the generator with the least to do, as soon as it has room."""
+        self._want(prompt, admission, self._pool.version)
 
     def advance(self) -> list[Group]:
         """Wait a little; the groups that have come, in order of admission. Lost generators are replaced."""
+        now = time.monotonic()  # before anything is waited for: a replacement takes long, and nobody is to blame
+        self._send_what_fits()
         calls = {one.call: admission for admission, one in self._open.items()}
         if not calls:
             time.sleep(LOOK_SECONDS)
             return []
         done, _ = ray.wait(list(calls), num_returns=len(calls), timeout=LOOK_SECONDS, fetch_local=False)
         found: list[Group] = []
-        for admission in sorted(calls[one] for one in done):
-            if admission in self._open and (group := self._received(admission)) is not None:
+        for call in sorted(done, key=calls.__getitem__):
+            sent = self._open.get(calls[call])
+            if sent is not None and sent.call == call and (group := self._received(calls[call])) is not None:
                 found.append(group)
-        self._replace_hung()
+        self._replace_hung(now)
         return found
 
     def given_up(self) -> list[int]:
         """Admissions that failed as often as they may."""
-        lost, self._lost = self._lost, []
+        lost, self._lost = list(self._lost), {}
         return lost
 
     def take_up(self, version: int) -> None:
@@ -112,7 +126,8 @@ class ClusterGenerator:
         self._pool.times["gather"] = gathered
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write down what is in flight: prompts, admissions and versions; their tokens are sampled anew."""
+        """Write down what is wanted and not there yet: prompts, admissions, versions; tokens are sampled anew."""
+        in_hand = {admission: one.asked for admission, one in self._open.items()}
         begun = [
             Group(
                 prompt=one.prompt,
@@ -121,7 +136,7 @@ class ClusterGenerator:
                 admission=admission,
                 admitted_version=one.version,
             )
-            for admission, one in self._open.items()
+            for admission, one in sorted((self._lost | in_hand | self._queue).items())
         ]
         (folder / BEGUN).write_bytes(group_lines(begun))
         counts = {"num_prefilled": self.num_prefilled, "num_sampled": self.num_sampled}
@@ -129,10 +144,12 @@ class ClusterGenerator:
 
     def load(self, folder: Path, facts: Mapping[str, Any]) -> None:
         """Publish the weights of the checkpoint first, then ask again what was in flight."""
-        self._forget()
+        for one in self._open.values():
+            self._pool.done(one.member, one.actor, one.asked.job)
+        self._queue, self._open, self._lost = {}, {}, {}
         self.follow(facts, int(facts["version"]))
         for group in read_groups(folder / BEGUN):
-            self.ask(group.prompt, group.admission)
+            self._want(group.prompt, group.admission, group.admitted_version)
 
     def follow(self, facts: Mapping[str, Any], version: int) -> None:
         """Count on from another run's facts, at its version; what it had in flight stays behind."""
@@ -149,84 +166,83 @@ class ClusterGenerator:
             "cluster/generators_idle_share": min(1.0, max(0.0, 1 - share)),
             "cluster/generators_replaced": float(self._pool.num_restarts),
             "cluster/groups_asked_again": float(self.num_asked_again),
-            "cluster/groups_given_up": float(self._num_failed),
+            "cluster/groups_given_up": float(self.num_given_up),
             **{f"cluster/update_{name}_seconds": seconds for name, seconds in self._pool.times.items()},
         }
 
-    def _send(self, prompt: Prompt, admission: int, job: Job, version: int, *, attempt: int) -> None:
-        member, call = self._pool.ask(job)
-        self._open[admission] = _Open(
-            prompt=prompt,
-            job=job,
-            version=version,
-            member=member,
-            call=call,
-            deadline=time.monotonic() + self._seconds,
-            attempt=attempt,
-        )
+    def _want(self, prompt: Prompt, admission: int, version: int) -> None:
+        seeds = tuple(self._seed_of(prompt, admission, place) for place in range(self._samples))
+        job = Job(prompt=self._encoder.prompt(prompt), seeds=seeds, temperature=self._temperature)
+        self._queue[admission] = _Asked(prompt=prompt, job=job, version=version)
+        self._send_what_fits()
+
+    def _send_what_fits(self) -> None:
+        """A group's time begins when a generator gets it, not while it waits for one."""
+        while self._queue and self._pool.least_loaded().load < self._slots:
+            admission = next(iter(self._queue))
+            asked = self._queue.pop(admission)
+            member, call = self._pool.ask(asked.job)
+            deadline = time.monotonic() + self._seconds
+            self._open[admission] = _Sent(
+                asked=asked, member=member, actor=member.actor, call=call, deadline=deadline
+            )
 
     def _received(self, admission: int) -> Group | None:
-        one = self._open[admission]
+        sent = self._open[admission]
         try:
-            answered: Answered = answer(one.call, self._seconds, f"generator {one.member.index}")
+            answered: Answered = answer(sent.call, self._seconds, f"generator {sent.member.index}")
         except LostError as lost:
-            self._replace(one.member, str(lost))
+            self._replace(sent, str(lost))
             return None
         except Exception as error:  # the generator lives and says that it cannot
-            self._failed(admission, error)
+            self._ask_again(admission, str(error), is_blamed=True)
             return None
-        del self._open[admission]
-        self._pool.done(one.member, one.job)
+        self._close(admission)
+        self._recent.append(False)
         self.num_sampled += sum(len(each.tokens) for each in answered.rollouts)
         self.num_prefilled += answered.num_prefilled
         return Group(
-            prompt=one.prompt,
-            prompt_tokens=one.job.prompt,
+            prompt=sent.asked.prompt,
+            prompt_tokens=sent.asked.job.prompt,
             rollouts=tuple(replace(each, text=self._encoder.text(each.tokens)) for each in answered.rollouts),
             admission=admission,
-            admitted_version=one.version,
+            admitted_version=sent.asked.version,
         )
 
-    def _replace_hung(self) -> None:
-        now, why = time.monotonic(), f"no answer within {self._seconds:g} s, runtime.answer_seconds"
-        for member in self._pool.members:
-            own = ((admission, one) for admission, one in self._open.items() if one.member is member)
-            late = [admission for admission, one in own if one.deadline < now]
-            if late:
-                self._replace(member, why, blamed=late)
+    def _replace_hung(self, now: float) -> None:
+        why = f"no answer within {self._seconds:g} s, runtime.answer_seconds"
+        while late := [admission for admission, one in self._open.items() if one.deadline < now]:
+            self._replace(self._open[late[0]], why, blamed=late)
 
-    def _replace(self, member: Member, reason: str, blamed: Sequence[int] = ()) -> None:
-        """Replace a generator and ask anew everything that it had in hand, under the same admissions."""
-        in_hand = {admission: one for admission, one in self._open.items() if one.member is member}
-        self._pool.replace(member, reason)
-        for admission, one in in_hand.items():
-            self._ask_again(admission, one, reason, is_blamed=admission in blamed)
+    def _replace(self, sent: _Sent, reason: str, blamed: Sequence[int] = ()) -> None:
+        """Replace a generator, unless somebody has, and ask anew what it had in hand, under the same admissions."""
+        if sent.member.actor is sent.actor:
+            self._pool.replace(sent.member, reason)
+        for admission in [admission for admission, one in self._open.items() if one.actor is sent.actor]:
+            self._ask_again(admission, reason, is_blamed=admission in blamed)
 
-    def _failed(self, admission: int, error: Exception) -> None:
-        one = self._open[admission]
-        self._pool.done(one.member, one.job)
-        self._ask_again(admission, one, str(error), is_blamed=True)
-
-    def _ask_again(self, admission: int, one: _Open, reason: str, *, is_blamed: bool) -> None:
-        """Send a group once more; one that was itself the reason, as often as it may be."""
-        del self._open[admission]
-        attempt = one.attempt + is_blamed
-        if attempt <= ATTEMPTS:
+    def _ask_again(self, admission: int, reason: str, *, is_blamed: bool) -> None:
+        """Ask for a group once more; one that was itself the reason, as often as it may be."""
+        asked = self._close(admission)
+        asked = replace(asked, attempt=asked.attempt + is_blamed)
+        if asked.attempt <= ATTEMPTS:
             self.num_asked_again += 1
-            self._send(one.prompt, admission, one.job, one.version, attempt=attempt)
+            self._queue[admission] = asked
             return
-        self._num_failed += 1
-        self._lost.append(admission)
-        if self._num_failed >= FEWEST_FAILURES and self._num_failed > LARGEST_SHARE * self._num_asked:
-            raise StoppedError(
-                f"{self._num_failed} of {self._num_asked} groups were not answered in {ATTEMPTS} attempts each;"
+        self.num_given_up += 1
+        self._lost[admission] = asked
+        self._recent.append(True)
+        failed = sum(self._recent)
+        if failed >= FEWEST_FAILURES and failed > LARGEST_SHARE * len(self._recent):
+            raise AnswersFailedError(
+                f"{failed} of the last {len(self._recent)} groups were not answered in {ATTEMPTS} attempts each;"
                 f" the last: {reason}"
             )
 
-    def _forget(self) -> None:
-        for one in self._open.values():
-            self._pool.done(one.member, one.job)
-        self._open, self._lost = {}, []
+    def _close(self, admission: int) -> _Asked:
+        sent = self._open.pop(admission)
+        self._pool.done(sent.member, sent.actor, sent.asked.job)
+        return sent.asked
 
 
 @dataclass(kw_only=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -12,8 +13,13 @@ import ray
 from scalerl.cluster.calls import Reference, answer, end
 from scalerl.cluster.errors import LostError, TooManyRestartsError
 from scalerl.cluster.generation import LOOK_SECONDS
+from scalerl.cluster.pool import Limits
 from scalerl.records import Group
 from scalerl.rollout.generator import SeedOf
+from scalerl.run.groups import group_lines, read_groups
+
+UNJUDGED = "unjudged.jsonl"
+"""File of a checkpoint: groups that were before the verifiers."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -37,17 +43,19 @@ class _Handed:
 class Verifiers:
     """Judges that are replaced when they die or hang; shared by training and evaluation."""
 
-    def __init__(self, count: int, make: Callable[[int, int], Any], *, seconds: float, restarts: int) -> None:
-        self._make, self._seconds, self._restarts = make, seconds, restarts
-        self._verifiers = [_Verifier(index=index, actor=make(index, 0)) for index in range(count)]
+    def __init__(self, count: int, make: Callable[[int, int], Any], limits: Limits) -> None:
+        self._make, self._limits = make, limits
         self.num_restarts = 0
+        self._verifiers = [_Verifier(index=index, actor=make(index, 0)) for index in range(count)]
+        for one in self._verifiers:
+            self._wait_for(one)
 
     def hand_in(self, groups: Sequence[Group], seed_of: SeedOf, is_training: bool) -> tuple[Reference, _Handed]:
         """Give groups to the verifier with the least to do."""
         verifier = min(self._verifiers, key=lambda one: one.load)
         verifier.load += len(groups)
         call = verifier.actor.judged.remote(list(groups), seed_of, is_training)
-        deadline = time.monotonic() + self._seconds
+        deadline = time.monotonic() + self._limits.update
         return call, _Handed(
             groups=groups,
             seed_of=seed_of,
@@ -59,9 +67,9 @@ class Verifiers:
 
     def fetch(self, call: Reference, handed: _Handed) -> list[Group]:
         """What a verifier says; `LostError` after it has been replaced."""
-        handed.verifier.load = max(0, handed.verifier.load - len(handed.groups))
+        self.forget(handed)
         try:
-            return answer(call, self._seconds, f"verifier {handed.verifier.index}")
+            return answer(call, self._limits.update, f"verifier {handed.verifier.index}")
         except LostError as lost:
             self.replace(handed, str(lost))
             raise
@@ -72,17 +80,26 @@ class Verifiers:
         if handed.actor is not verifier.actor:
             return
         self.num_restarts += 1
-        if self.num_restarts > self._restarts:
+        if self.num_restarts > self._limits.restarts:
             raise TooManyRestartsError(
-                f"verifiers were replaced {self._restarts} times, runtime.restarts; the last: {reason}"
+                f"verifiers were replaced {self._limits.restarts} times, runtime.restarts; the last: {reason}"
             )
         end(verifier.actor)
         verifier.actor, verifier.load = self._make(verifier.index, self.num_restarts), 0
+        self._wait_for(verifier)
+
+    def forget(self, handed: _Handed) -> None:
+        """These groups are no longer before their verifier."""
+        if handed.actor is handed.verifier.actor:
+            handed.verifier.load -= len(handed.groups)
 
     def close(self) -> None:
         """End them all."""
         for one in self._verifiers:
             end(one.actor)
+
+    def _wait_for(self, verifier: _Verifier) -> None:
+        answer(verifier.actor.process.remote(), self._limits.start, f"verifier {verifier.index}")
 
 
 class ClusterCourt:
@@ -109,9 +126,18 @@ class ClusterCourt:
         self._replace_hung()
         return sorted(found, key=lambda group: group.admission)
 
-    def close(self) -> None:
-        """Forget what is still before the verifiers."""
+    def save(self, folder: Path) -> None:
+        """Write down the groups that are before the verifiers: they are answered, and in no other list."""
+        waiting = [group for handed in self._handed.values() for group in handed.groups]
+        (folder / UNJUDGED).write_bytes(group_lines(waiting))
+
+    def load(self, folder: Path) -> None:
+        """Hand in what was written there; what was under way before belongs to another past."""
+        for handed in self._handed.values():
+            self._verifiers.forget(handed)
         self._handed = {}
+        if groups := list(read_groups(folder / UNJUDGED)):
+            self._hand_in(groups)
 
     def _hand_in(self, groups: Sequence[Group]) -> None:
         call, handed = self._verifiers.hand_in(groups, self._seed_of, self._is_training)

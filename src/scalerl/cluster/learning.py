@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from scalerl.cluster.calls import Reference, answers, end
 from scalerl.cluster.errors import LostError, TrainersLostError
-from scalerl.errors import InputError
+from scalerl.errors import InputError, StoppedError
 from scalerl.objective.selection import select
 from scalerl.recipe.recipe import Recipe
 from scalerl.records import Group
@@ -29,24 +28,18 @@ class ClusterTrainer:
         self._recipe, self._make = recipe, make
         self._ranks: list[Any] = []
         self.num_restarts = 0
-        self.busy_seconds = 0.0
-        """Time spent in updates so far."""
         self.device = self._begin()
 
     def update(self, groups: Sequence[Group], version: int) -> UpdateReport:
         """Learn from a batch on all ranks; a loss that is not finite raises on all of them, and here."""
-        began = time.monotonic()
-        shared = ray.put(list(groups))
-        report: UpdateReport = self._all("update", shared, version)[0]
-        self.busy_seconds += time.monotonic() - began
+        report: UpdateReport = self._all("update", ray.put(list(groups)), version)[0]
         return replace(report, selection=select(groups, self._recipe.objective))
 
     def weights(self) -> Reference:
-        """The whole model as a safetensors file, still in the object store."""
-        calls = [rank.weights.remote() for rank in self._ranks]
-        self._wait(calls[1:])
-        self._wait_only(calls[0])
-        return calls[0]
+        """The whole model as a safetensors file, still in the object store: the driver only learns its size."""
+        calls = [rank.weights.options(num_returns=2).remote() for rank in self._ranks]
+        self._wait([size for size, _ in calls])
+        return calls[0][1]
 
     def log_probs(self, groups: Sequence[Group]) -> list[NDArray[np.float32]]:
         """What the trainer thinks of every trainable token of each rollout."""
@@ -89,14 +82,12 @@ class ClusterTrainer:
     def _wait(self, calls: Sequence[Reference]) -> list[Any]:
         return self._answered(calls, self._recipe.runtime.update_seconds) if calls else []
 
-    def _wait_only(self, call: Reference) -> None:
-        """Wait for a value that nobody needs here: the weights of a large model are not fetched by the driver."""
-        done, _ = ray.wait([call], timeout=self._recipe.runtime.update_seconds, fetch_local=False)
-        if not done:
-            raise TrainersLostError("trainer ranks have not made their weights in time")
-
     def _answered(self, calls: Sequence[Reference], seconds: float) -> list[Any]:
         try:
             return answers(calls, seconds, "trainer ranks")
         except LostError as lost:
             raise TrainersLostError(str(lost)) from lost
+        except (StoppedError, InputError):
+            raise  # all ranks said so, and none of them is lost
+        except Exception as error:  # a peer that died breaks a collective of those that live
+            raise TrainersLostError(f"a trainer rank failed: {type(error).__name__}: {error}") from error

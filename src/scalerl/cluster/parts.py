@@ -25,7 +25,7 @@ from scalerl.cluster.session import placed
 from scalerl.cluster.trainer_actor import TrainerActor
 from scalerl.cluster.verifier_actor import VerifierActor
 from scalerl.compute import Ledger
-from scalerl.errors import InputError
+from scalerl.errors import InputError, StoppedError
 from scalerl.model.loading import describe_policy, folder_of
 from scalerl.model.size import num_active_parameters
 from scalerl.pipeline.evaluation import Evaluator
@@ -73,9 +73,7 @@ class _Started:
             )
             self.pool = Pool(runtime.generators, self._generator, limits)
             self._ends.append(self.pool.close)
-            self.verifiers = Verifiers(
-                runtime.verifiers, self._verifier, seconds=runtime.update_seconds, restarts=runtime.restarts
-            )
+            self.verifiers = Verifiers(runtime.verifiers, self._verifier, limits)
             self._ends.append(self.verifiers.close)
         except BaseException:
             self.close()
@@ -210,6 +208,8 @@ def _probe(generator: ClusterGenerator, trainer: ClusterTrainer, asked: Question
     groups: list[Group] = []
     while not generator.is_idle:
         groups += generator.advance()
+        if generator.given_up():
+            raise StoppedError("the generators could not answer the prompts of the start-up probe")
     said = [rollout.behavior[rollout.is_trainable] for group in groups for rollout in group.rollouts]
     errors = np.concatenate(trainer.log_probs(groups)) - np.concatenate(said)
     return Probe(

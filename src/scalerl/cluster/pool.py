@@ -16,6 +16,8 @@ from scalerl.cluster.calls import Reference, answer, end
 from scalerl.cluster.errors import LostError, TooManyRestartsError
 from scalerl.cluster.generator_actor import Job
 
+LOOK_SECONDS = 5.0
+"""How long a generator may take to say how busy it was."""
 CLOSE_SECONDS = 30.0
 """How long a generator may take to end by itself."""
 MEASURED = ("pause", "load", "resume")
@@ -71,9 +73,10 @@ class Pool:
         member.load += len(job.seeds)
         return member, member.actor.answer.remote(job)
 
-    def done(self, member: Member, job: Job) -> None:
-        """A job has come back, or will not."""
-        member.load = max(0, member.load - len(job.seeds))
+    def done(self, member: Member, actor: Any, job: Job) -> None:  # noqa: ANN401 - the handle it was given to
+        """A job has come back, or will not; what a replaced generator had is off the list already."""
+        if member.actor is actor:
+            member.load -= len(job.seeds)
 
     def take_up(self, version: int, weights: Reference) -> None:
         """Have every generator run these weights; who cannot is replaced by one that does."""
@@ -81,9 +84,10 @@ class Pool:
         began = time.monotonic()
         calls = [(one, self._sent(one)) for one in self.members]
         found: list[Any] = []
+        until = began + self._limits.update
         for member, call in calls:
             try:
-                found.append(answer(call, self._limits.update, _name(member)))
+                found.append(answer(call, max(0.0, until - time.monotonic()), _name(member)))
             except Exception as error:  # whatever it is, the generator does not run these weights
                 self.replace(member, str(error))
         self.times = {name: max((getattr(one, name) for one in found), default=0.0) for name in MEASURED}
@@ -113,16 +117,18 @@ class Pool:
         total = 0.0
         for member in self.members:
             try:
-                total += answer(member.actor.busy_seconds.remote(), self._limits.update, _name(member))
+                total += answer(member.actor.busy_seconds.remote(), LOOK_SECONDS, _name(member))
             except LostError:
                 continue  # whoever waits for its answers will replace it
         return total
 
     def close(self) -> None:
         """End all generators, vLLM's own processes with them."""
-        for member in self.members:
+        closing = [(one, one.actor.close.remote()) for one in self.members]
+        until = time.monotonic() + CLOSE_SECONDS
+        for member, call in closing:
             with suppress(Exception):  # it is ended next, whatever it says
-                answer(member.actor.close.remote(), CLOSE_SECONDS, _name(member))
+                answer(call, max(0.0, until - time.monotonic()), _name(member))
             end(member.actor)
 
     def _sent(self, member: Member) -> Reference:
@@ -130,7 +136,10 @@ class Pool:
 
     def _answer_all(self, calls: list[Reference], seconds: float) -> None:
         for index, call in enumerate(calls):
-            answer(call, seconds, f"generator {index}")
+            try:
+                answer(call, seconds, f"generator {index}")
+            except Exception as error:
+                raise LostError(f"generator {index} did not start: {error}") from error
 
 
 def _name(member: Member) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scalerl.cluster.errors import LostError, TooManyRestartsError, TrainersLostError
+from scalerl.cluster.errors import AnswersFailedError, LostError, TooManyRestartsError, TrainersLostError
 from scalerl.cluster.learning import ClusterTrainer
-from scalerl.pipeline.running import Started
+from scalerl.pipeline.running import Started, charge_redone
 
 
 def run(started: Started, tell: Callable[[str], None]) -> None:
@@ -23,6 +23,9 @@ def run(started: Started, tell: Callable[[str], None]) -> None:
                 _roll_back(started, trainer)
             started.loop.run()
             return
+        except (AnswersFailedError, TooManyRestartsError):
+            started.loop.keep()  # the trainers are whole: nothing that was learned is lost
+            raise
         except TrainersLostError as problem:
             lost = problem
             if trainer.num_restarts >= most:
@@ -39,3 +42,4 @@ def _roll_back(started: Started, trainer: ClusterTrainer) -> None:
     assert checkpoint is not None, "a run on a cluster begins with a checkpoint"
     started.run.cut_back(checkpoint)
     started.loop.resume(checkpoint)
+    charge_redone(started.parts, started.run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
+from shutil import which
 from typing import Any
 
 from scalerl.cluster.layout import Layout
@@ -17,29 +18,38 @@ LOCAL_CPUS = 8
 OFF_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Ray's switch for addresses other than the loopback, on every system, whatever its name says."""
 STORE_BYTES = 512 << 20
+"""On machines without GPUs, whose models are small; elsewhere Ray takes its share of the memory."""
 
 
 @contextmanager
 def joined(address: str | None, runtime: RuntimeSection) -> Generator[None]:
     """Be part of a cluster for as long as the run lasts; one that was started here ends with it."""
-    if address is None and runtime.network == "loopback":
+    if address is not None or runtime.network == "all":
+        _require_authentication()
+    else:
         os.environ[OFF_LOOPBACK] = "0"  # Ray reads it when it is imported
     import ray
+    from ray.exceptions import RayError
 
-    if address is not None and os.environ.get("RAY_AUTH_MODE", "token") != "token":
-        raise InputError(
-            f"RAY_AUTH_MODE is {os.environ['RAY_AUTH_MODE']!r}; a cluster is joined only with Ray's token "
-            "authentication, expected it unset or 'token'"
-        )
     try:
         ray.init(namespace=NAMESPACE, log_to_driver=False, **_options(address, runtime))
-    except (ConnectionError, ValueError, RuntimeError) as problem:
+    except (ConnectionError, ValueError, RuntimeError, RayError) as problem:
         where = "no cluster could be started" if address is None else f"--address is {address!r}; nobody answers"
         raise InputError(f"{where}: {str(problem).splitlines()[0]}") from problem
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _require_authentication() -> None:
+    """What others can reach is reached with a token only; Ray reads this when it is imported, and unset is off."""
+    mode = os.environ.setdefault("RAY_AUTH_MODE", "token")
+    if mode != "token":
+        raise InputError(
+            f"RAY_AUTH_MODE is {mode!r}; a cluster that others can reach needs Ray's token authentication, "
+            "expected it unset or 'token'"
+        )
 
 
 def _options(address: str | None, runtime: RuntimeSection) -> dict[str, Any]:
@@ -50,7 +60,7 @@ def _options(address: str | None, runtime: RuntimeSection) -> dict[str, Any]:
         "address": "local",  # else it would join whatever cluster this machine happens to run
         "num_cpus": max(LOCAL_CPUS, runtime.generators + runtime.trainers + runtime.verifiers),
         "include_dashboard": False,
-        "object_store_memory": STORE_BYTES,
+        **({} if which("nvidia-smi") else {"object_store_memory": STORE_BYTES}),
         **loopback,
     }
 

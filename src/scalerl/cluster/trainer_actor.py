@@ -16,7 +16,7 @@ import torch.distributed
 from numpy.typing import NDArray
 from safetensors.torch import save
 
-from scalerl.model.loading import device_name, device_of, load_policy
+from scalerl.model.loading import device_name, device_of, dtype_of, load_policy
 from scalerl.objective.selection import select
 from scalerl.recipe.recipe import Recipe
 from scalerl.records import Group
@@ -61,8 +61,9 @@ class TrainerActor:
             world_size=runtime.trainers,
             timeout=timedelta(seconds=seconds),
         )
+        dtype = str(dtype_of(self._recipe.model.dtype, device)).removeprefix("torch.")
         # Loaded to the host: no GPU ever holds the whole model.
-        policy = load_policy(self._recipe.model, torch.device("cpu") if device.type == "cpu" else device)
+        policy = load_policy(replace(self._recipe.model, dtype=dtype), torch.device("cpu"))  # pyright: ignore[reportArgumentType]
         self._policy = shard(policy, mesh_over(device))
         self._trainer = Trainer(self._policy, self._recipe, self._policy.ranks)
         return device_name(device)
@@ -72,11 +73,12 @@ class TrainerActor:
         report = self._ready().update(groups, version)
         return replace(report, selection=select((), self._recipe.objective)) if self._rank == 0 else None
 
-    def weights(self) -> bytes | None:
-        """The whole model as a safetensors file, made by all ranks, returned by the first."""
+    def weights(self) -> tuple[int, bytes]:
+        """The whole model as a safetensors file, made by all ranks, returned by the first; its size before it."""
         assert self._policy is not None
         found = self._policy.saved_weights()
-        return save(found) if self._rank == 0 else None
+        written = save(found) if self._rank == 0 else b""
+        return len(written), written
 
     def log_probs(self, groups: Sequence[Group]) -> list[NDArray[np.float32]]:
         """What the trainer thinks of every trainable token of each rollout."""

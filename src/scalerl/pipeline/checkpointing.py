@@ -30,6 +30,7 @@ class Remembering(Protocol):
 def save(folder: Path, parts: Parts, waiting: Mapping[int, Group], small: Mapping[str, Remembering]) -> None:
     """Write the whole state of a run into an empty folder."""
     parts.trainer.save(folder)
+    parts.court.save(folder)
     (folder / WAITING).write_bytes(group_lines(waiting.values()))
     facts = {
         "generator": parts.generator.save(folder),
@@ -58,6 +59,7 @@ def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> dict[i
     for name, one in small.items():
         one.restore(facts[name])
     parts.generator.load(folder, facts["generator"])
+    parts.court.load(folder)
     return {group.admission: group for group in read_groups(folder / WAITING)}
 
 

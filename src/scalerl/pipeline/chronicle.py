@@ -75,6 +75,10 @@ class Chronicle:
         """Whether the curve has its first point."""
         return bool(self._outlook.points())
 
+    def forget(self) -> None:
+        """The logs have been cut back: what was read from them is read again."""
+        self._outlook.forget()
+
     def has_evaluated(self, step: int) -> bool:
         """Whether the curve has its point at a step."""
         return any(point.step == step for point in self._outlook.points())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from scalerl.objective.reward import reward
 from scalerl.recipe.lengths import Length
@@ -28,9 +29,11 @@ class Court:
         """Every group comes back at once."""
         return True
 
-    def close(self) -> None:
-        """End the judge's processes."""
-        self.judge.close()
+    def save(self, folder: Path) -> None:
+        """Nothing is ever under way here between two steps of the loop."""
+
+    def load(self, folder: Path) -> None:
+        """So there is nothing to go on with."""
 
     def judged(self, groups: Sequence[Group]) -> list[Group]:
         """The same groups, in the same order, each rollout with its verdict and reward."""

@@ -47,6 +47,7 @@ class Loop:
         """Go on from a checkpoint of this run."""
         self._waiting = checkpointing.load(checkpoint.path, self._parts, self._chronicle.remembering)
         self._chronicle.reading = Reading.of(self._parts.ledger)
+        self._chronicle.forget()
 
     def run(self) -> None:
         """Train to the last step, or until asked to stop; either way the last thing is a checkpoint."""
@@ -77,7 +78,14 @@ class Loop:
                     self._hand_over(group)
                 for admission in self._parts.generator.given_up():
                     self._parts.staleness.give_back(admission)
+                self._refuse_to_wait_for_nothing()
         return False
+
+    def _refuse_to_wait_for_nothing(self) -> None:
+        parts = self._parts
+        is_still = parts.generator.is_idle and parts.court.is_idle
+        if is_still and not (parts.staleness.may_admit() or parts.staleness.may_take()):
+            raise StoppedError("nothing is in flight, nothing may start and no batch is whole: a group was lost")
 
     def _admit(self) -> None:
         """Ask new prompts while a slot is free and the bound on staleness allows it."""

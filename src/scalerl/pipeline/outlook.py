@@ -40,6 +40,10 @@ class Outlook:
         self._rows: dict[tuple[int, str], PromptCounts | None] = {}
         """Pass counts by step and task: the files never change, and there is one more after each evaluation."""
 
+    def forget(self) -> None:
+        """Files may have gone and come back with other counts."""
+        self._rows = {}
+
     def after(self, task: str) -> View:
         """Forecast a task from its evaluations so far, keep what was forecast, and score what has come."""
         points = tuple(point for point in self.points() if point.task == task)

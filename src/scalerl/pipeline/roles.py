@@ -83,8 +83,12 @@ class Judging(Protocol):
         """Take these in; what has been judged by now comes back, each group once."""
         ...
 
-    def close(self) -> None:
-        """Let go of processes."""
+    def save(self, folder: Path) -> None:
+        """Write down what has been handed in and has not come back."""
+        ...
+
+    def load(self, folder: Path) -> None:
+        """Hand in again what was written there, and nothing else."""
         ...
 
 

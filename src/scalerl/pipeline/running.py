@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +28,9 @@ MODEL = "model"
 """Folder of a run with what a model is beside its weights: configuration and tokenizer."""
 Build = Callable[[Recipe], Parts]
 """Puts the objects of a run together, here or on a cluster."""
-MAY_CHANGE = ("steps", "log", "checkpoint")
+LAYOUT = ("generators", "tensor_parallel", "trainers", "verifiers", "restarts")
+SECONDS = ("start_seconds", "answer_seconds", "update_seconds")
+MAY_CHANGE = ("steps", "log", "checkpoint", *(f"runtime.{name}" for name in (*LAYOUT, *SECONDS)))
 """Keys that a resume may change."""
 
 
@@ -62,9 +65,10 @@ def start(
     """Begin a run in a new directory."""
     refuse_used(place)
     parts = build(recipe)
-    run = Run.create(place, to_toml(parts.recipe))
-    _keep_model(parts, run)
-    return _started(parts, run, watch, stop, None, ())
+    with _or_closed(parts):
+        run = Run.create(place, to_toml(parts.recipe))
+        _keep_model(parts, run)
+        return _started(parts, run, watch, stop, None, ())
 
 
 def resume(
@@ -82,15 +86,16 @@ def resume(
         if checkpoint is None and (run.path / PARENT).is_file():
             raise InputError("was forked and has no checkpoint of its own; remove it and fork again", file=place)
         parts = build(agreed)
-        if checkpoint is not None:
-            checkpointing.check(checkpoint.path, parts)  # what does not fit is refused before anything is cut
-        run.write_file("recipe.toml", to_toml(parts.recipe).encode())
-        cut = run.cut_back(checkpoint)
-        _keep_model(parts, run)
-        notes = (*(checkpoint.warnings if checkpoint else ()), *cut.warnings)
-        started = _started(parts, run, watch, stop, checkpoint, notes)
-        _charge_redone(parts, run)
-        return started
+        with _or_closed(parts):
+            if checkpoint is not None:
+                checkpointing.check(checkpoint.path, parts)  # what does not fit is refused before anything is cut
+            run.write_file("recipe.toml", to_toml(parts.recipe).encode())
+            cut = run.cut_back(checkpoint)
+            _keep_model(parts, run)
+            notes = (*(checkpoint.warnings if checkpoint else ()), *cut.warnings)
+            started = _started(parts, run, watch, stop, checkpoint, notes)
+            charge_redone(parts, run)
+            return started
     except BaseException:
         run.close()
         raise
@@ -112,13 +117,24 @@ def fork(
         raise InputError(f"steps is {recipe.steps}; the fork begins at step {checkpoint.step}, expected more")
     refuse_used(place)
     parts = build(recipe)
-    left = checkpointing.take_over(checkpoint.path, parts)
-    run = Run.create(place, to_toml(parts.recipe))
-    run.write_file(PARENT, json.dumps({"run": str(parent.resolve()), "step": checkpoint.step}).encode())
-    _keep_model(parts, run)
-    started = _started(parts, run, watch, stop, None, (f"forked from {parent}, step {checkpoint.step}", *left))
-    started.loop.keep()  # from here on the new run stands alone: a kill goes back to this
-    return started
+    with _or_closed(parts):
+        left = checkpointing.take_over(checkpoint.path, parts)
+        run = Run.create(place, to_toml(parts.recipe))
+        run.write_file(PARENT, json.dumps({"run": str(parent.resolve()), "step": checkpoint.step}).encode())
+        _keep_model(parts, run)
+        started = _started(parts, run, watch, stop, None, (f"forked from {parent}, step {checkpoint.step}", *left))
+        started.loop.keep()  # from here on the new run stands alone: a kill goes back to this
+        return started
+
+
+@contextmanager
+def _or_closed(parts: Parts) -> Generator[None]:
+    """Let go of processes when a run does not come to start."""
+    try:
+        yield
+    except BaseException:
+        parts.close()
+        raise
 
 
 def recipe_of(run: Run) -> Recipe:
@@ -154,7 +170,9 @@ def _agreed(asked: Recipe, kept: Recipe, place: Path) -> Recipe:
         raise InputError(
             f"steps is {asked.steps}; the run was made for {kept.steps}, a resume can only extend it", file=place
         )
-    return replace(kept, steps=asked.steps, log=asked.log, checkpoint=asked.checkpoint)
+    layout = {name: getattr(asked.runtime, name) for name in (*LAYOUT, *SECONDS)}
+    runtime = replace(kept.runtime, **layout)
+    return replace(kept, steps=asked.steps, log=asked.log, checkpoint=asked.checkpoint, runtime=runtime)
 
 
 def _resolved_like(asked: Recipe, kept: Recipe) -> Recipe:
@@ -178,7 +196,7 @@ def _keep_model(parts: Parts, run: Run) -> None:
     making.rename(place)
 
 
-def _charge_redone(parts: Parts, run: Run) -> None:
+def charge_redone(parts: Parts, run: Run) -> None:
     """Meter apart what crashes undid, from the tails of the metrics that resumes have put aside."""
     undone = sum(_charged(log) for log in (run.path / ASIDE).glob(f"{METRICS}*"))
     parts.ledger.spend("redone", undone - parts.ledger.device_seconds["redone"])

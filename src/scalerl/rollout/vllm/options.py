@@ -75,6 +75,8 @@ def engine_arguments(options: VllmOptions, *, is_cpu: bool) -> dict[str, object]
         "disable_log_stats": True,
         "worker_extension_cls": WORKER,
     }
+    if options.tensor_parallel > 1:
+        found["distributed_executor_backend"] = "mp"  # in an actor it would ask Ray for the same GPUs again
     if options.is_fp32_head and options.dtype != "float32":
         found["hf_overrides"] = {"head_dtype": "float32"}
     if is_cpu:
