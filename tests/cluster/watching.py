@@ -1,9 +1,11 @@
 """Runs on a cluster with somebody looking on who kills."""
 
 import os
+import random
 import signal
 import time
 from pathlib import Path
+from threading import Timer
 
 import ray
 
@@ -14,18 +16,22 @@ from scalerl.run.groups import read_groups
 
 
 class Killer:
-    """A watcher that ends a process of the run after certain steps, once each."""
+    """A watcher that ends a process of the run after certain steps, once each, a random moment later."""
 
     def __init__(self, when):
         self.when, self.parts, self.killed, self.steps = dict(when), None, [], []
+        self._chance = random.Random(str(when))
 
     def step(self, step, metrics):
         self.steps.append((step, dict(metrics)))
         if step in self.when:
             kind = self.when.pop(step)
-            number = process_of(self.parts, kind)
-            os.kill(number, signal.SIGSTOP if kind == "hang" else signal.SIGKILL)
-            self.killed.append((kind, number))
+            number = process_of(self.parts, kind, self._chance)
+            Timer(self._chance.uniform(0, 1), self._kill, (kind, number)).start()
+
+    def _kill(self, kind, number):
+        os.kill(number, signal.SIGSTOP if kind == "hang" else signal.SIGKILL)
+        self.killed.append((kind, number))
 
     def evaluated(self, points, forecasts, metrics):
         pass
@@ -37,12 +43,12 @@ class Killer:
         pass
 
 
-def process_of(parts, kind):
+def process_of(parts, kind, chance):
     """The process that holds a role; the engine is the generator's child."""
     if kind == "verifier":
         actor = parts.court._verifiers._verifiers[0].actor
     elif kind == "trainer":
-        actor = parts.trainer._ranks[-1]
+        actor = chance.choice(parts.trainer._ranks)
     else:
         actor = parts.generator._pool.members[0].actor
     number = ray.get(actor.process.remote(), timeout=60)
