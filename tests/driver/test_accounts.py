@@ -121,7 +121,19 @@ def test_every_admission_comes_back_once():
     found = answered(one, 40)
     check_once(found, 40)
     assert one.num_sampled == 40 * 3 * 2 and one.num_prefilled == 40
-    assert all(member.load == 0 for member in one._pool.members)
+    assert not +one._load
+
+
+def test_an_evaluation_does_not_wait_for_answers_that_training_has_not_fetched():
+    """Training is not looked after meanwhile: what it has in hand must not keep a generator from anybody else."""
+    training = generator(count=1)
+    for number in range(20):
+        training.ask(prompt(number), 100 + number)
+    evaluation = ClusterGenerator(
+        training._pool, Encoder(), samples=3, temperature=1.0,
+        seed_of=lambda _, admission, place: 10 * admission + place, slots=12, seconds=30.0,
+    )  # fmt: skip
+    check_once(answered(evaluation, 20), 20)
 
 
 def test_what_a_dead_generator_had_in_hand_is_asked_again_and_the_new_one_has_the_weights():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,6 +70,8 @@ class ClusterGenerator:
         self._samples, self._temperature, self._seed_of = samples, temperature, seed_of
         self._slots, self._seconds = slots, seconds
         self._queue: dict[int, _Asked] = {}
+        self._load: Counter[int] = Counter()
+        """Answers that each generator owes, by its index."""
         self._open: dict[int, _Sent] = {}
         self._lost: dict[int, _Asked] = {}
         self._recent: deque[bool] = deque(maxlen=RECENT)
@@ -83,7 +85,7 @@ class ClusterGenerator:
     @property
     def has_room(self) -> bool:
         """Whether a generator would stand idle if nothing more were asked."""
-        return not self._queue and self._pool.least_loaded().load < self._slots
+        return not self._queue and self._least_loaded() is not None
 
     @property
     def is_idle(self) -> bool:
@@ -144,9 +146,8 @@ class ClusterGenerator:
 
     def load(self, folder: Path, facts: Mapping[str, Any]) -> None:
         """Publish the weights of the checkpoint first, then ask again what was in flight."""
-        for one in self._open.values():
-            self._pool.done(one.member, one.actor, one.asked.job)
         self._queue, self._open, self._lost = {}, {}, {}
+        self._load.clear()
         self.follow(facts, int(facts["version"]))
         for group in read_groups(folder / BEGUN):
             self._want(group.prompt, group.admission, group.admitted_version)
@@ -178,14 +179,22 @@ class ClusterGenerator:
 
     def _send_what_fits(self) -> None:
         """A group's time begins when a generator gets it, not while it waits for one."""
-        while self._queue and self._pool.least_loaded().load < self._slots:
+        while self._queue and (member := self._least_loaded()) is not None:
             admission = next(iter(self._queue))
             asked = self._queue.pop(admission)
-            member, call = self._pool.ask(asked.job)
-            deadline = time.monotonic() + self._seconds
+            self._load[member.index] += len(asked.job.seeds)
             self._open[admission] = _Sent(
-                asked=asked, member=member, actor=member.actor, call=call, deadline=deadline
+                asked=asked,
+                member=member,
+                actor=member.actor,
+                call=member.actor.answer.remote(asked.job),
+                deadline=time.monotonic() + self._seconds,
             )
+
+    def _least_loaded(self) -> Member | None:
+        """The generator with the least of ours in hand, if it has room; what others ask of it is theirs."""
+        member = min(self._pool.members, key=lambda one: self._load[one.index])
+        return member if self._load[member.index] < self._slots else None
 
     def _received(self, admission: int) -> Group | None:
         sent = self._open[admission]
@@ -241,7 +250,7 @@ class ClusterGenerator:
 
     def _close(self, admission: int) -> _Asked:
         sent = self._open.pop(admission)
-        self._pool.done(sent.member, sent.actor, sent.asked.job)
+        self._load[sent.member.index] -= len(sent.asked.job.seeds)
         return sent.asked
 
 

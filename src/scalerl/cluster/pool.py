@@ -1,4 +1,4 @@
-"""The generators of a cluster: who is alive, how much each has to do, and which weights it runs.
+"""The generators of a cluster: who is alive, and which weights they run.
 
 A generator that dies, hangs or is cut off is replaced; the new one takes up the current weights before it is asked
 anything. What the lost one had in hand is asked again under the same admission, so every group is answered once.
@@ -14,7 +14,6 @@ from typing import Any
 
 from scalerl.cluster.calls import Reference, answer, end
 from scalerl.cluster.errors import LostError, TooManyRestartsError
-from scalerl.cluster.generator_actor import Job
 
 LOOK_SECONDS = 5.0
 """How long a generator may take to say how busy it was."""
@@ -26,12 +25,10 @@ MEASURED = ("pause", "load", "resume")
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Member:
-    """One generator and what it has in hand."""
+    """One generator; who holds its place may change."""
 
     index: int
     actor: Any
-    load: int = 0
-    """Answers asked for and not yet back."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -63,21 +60,6 @@ class Pool:
         """The version that every generator runs."""
         return self._version
 
-    def least_loaded(self) -> Member:
-        """Who should be asked next."""
-        return min(self.members, key=lambda one: one.load)
-
-    def ask(self, job: Job) -> tuple[Member, Reference]:
-        """Give a job to the generator with the least to do."""
-        member = self.least_loaded()
-        member.load += len(job.seeds)
-        return member, member.actor.answer.remote(job)
-
-    def done(self, member: Member, actor: Any, job: Job) -> None:  # noqa: ANN401 - the handle it was given to
-        """A job has come back, or will not; what a replaced generator had is off the list already."""
-        if member.actor is actor:
-            member.load -= len(job.seeds)
-
     def take_up(self, version: int, weights: Reference) -> None:
         """Have every generator run these weights; who cannot is replaced by one that does."""
         self._version, self._weights = version, weights
@@ -103,7 +85,7 @@ class Pool:
                     f"generators were replaced {self._limits.restarts} times, runtime.restarts; the last: {reason}"
                 )
             end(member.actor)
-            member.actor, member.load = self._make(member.index, self.num_restarts), 0
+            member.actor = self._make(member.index, self.num_restarts)
             try:
                 answer(member.actor.start.remote(), self._limits.start, _name(member))
                 if self._weights is not None:
