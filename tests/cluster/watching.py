@@ -52,7 +52,9 @@ def process_of(parts, kind, chance):
     else:
         actor = parts.generator._pool.members[0].actor
     number = ray.get(actor.process.remote(), timeout=60)
-    return children_of(number)[0] if kind == "engine" else number
+    if kind != "engine":
+        return number
+    return next(one for one in children_of(number) if b"EngineCore" in Path(f"/proc/{one}/cmdline").read_bytes())
 
 
 def trained(recipe, place, when=(), is_resumed=False, stop=lambda: False):
