@@ -177,3 +177,11 @@ def test_an_answer_that_is_cancelled_leaves_the_engine_whole(run, engine, limite
         return await engine.answer(numbers(3, 4), 0, 1.0)
 
     assert len(run(cancelled()).tokens) == 400
+
+
+def test_more_prompts_than_vllm_reads_at_once_are_read_whole(run, engine, limited):
+    """A prompt read in parts ended vLLM on a CPU, where a generator has no offset to go back to."""
+    limited(answer=3, stops=())
+    prompts = [numbers(*np.random.default_rng(i).integers(3, VOCABULARY, 400)) for i in range(32)]
+    found = all_of(run, engine, [(prompt, i) for i, prompt in enumerate(prompts)])
+    assert [len(one.tokens) for one in found] == [3] * 32 and engine.is_alive

@@ -81,6 +81,8 @@ def engine_arguments(options: VllmOptions, *, is_cpu: bool) -> dict[str, object]
         found["hf_overrides"] = {"head_dtype": "float32"}
     if is_cpu:
         found |= {"enforce_eager": True, "block_size": CPU_BLOCK, "kv_cache_memory_bytes": CPU_CACHE_BYTES}
+        # A prompt read in parts takes back what it sampled by its generator's offset, which none has on a CPU.
+        found["enable_chunked_prefill"] = False
     if options.kv_cache_bytes is not None:
         found["kv_cache_memory_bytes"] = options.kv_cache_bytes
     return found
