@@ -25,14 +25,18 @@ SMALL = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def policy(tmp_path_factory):
-    """A minute of warm start on short chains, with heads as wide as vLLM wants them."""
+def make_demo_policy():
     spec = util.spec_from_file_location("make_demo_policy", ROOT / "examples" / "make_demo_policy.py")
     making = util.module_from_spec(spec)
     spec.loader.exec_module(making)
+    return making
+
+
+@pytest.fixture(scope="session")
+def policy(tmp_path_factory):
+    """A minute of warm start on short chains, with heads as wide as vLLM wants them."""
     place = tmp_path_factory.mktemp("policy")
-    making.main(place, shape=(3, 32), steps=900, batch=64, chains=(1, 3))
+    make_demo_policy().main(place, shape=(3, 32), steps=900, batch=64, chains=(1, 3))
     return place
 
 

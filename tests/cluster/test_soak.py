@@ -1,13 +1,16 @@
 """What takes an hour: curves of both runtimes side by side, and ten kills of each kind at random moments."""
 
 import json
+import os
 import random
 
 import numpy as np
 import pytest
+from conftest import make_demo_policy
 from watching import admissions, gone_within, trained
 
 from scalerl.pipeline.running import start
+from scalerl.recipe.reading import load
 
 pytestmark = pytest.mark.soak
 
@@ -30,38 +33,44 @@ def curve(place):
     return np.array([json.loads(line)["pass_rate"] for line in (place / "evals.jsonl").read_text().splitlines()])
 
 
-def test_curves_equal_those_of_the_local_runtime(two_nodes, recipe, tmp_path):
+@pytest.fixture(scope="session")
+def twin(tmp_path_factory):
+    """The demo's policy made anew with heads 32 wide: vLLM cannot compute its own, of 24, on a CPU."""
+    if (given := os.environ.get("SCALERL_DEMO_TWIN")) is not None:
+        return given  # five minutes saved
+    place = tmp_path_factory.mktemp("twin")
+    make_demo_policy().main(place, shape=(3, 32))
+    return place
+
+
+def test_curves_of_the_demo_equal_those_of_the_local_runtime(two_nodes, twin, tmp_path):
     """Three seeds each: the mean difference of the curves is within three standard errors of sampling and seeds."""
-    changes = (
-        "steps=60", "batch.prompts=16", "batch.samples=8", "task.num_prompts=1000", "evaluation.every=6",
-        "evaluation.prompts=256", "evaluation.samples=4", "runtime.trainers=2",
-    )  # fmt: skip
+    changes = (f"model.path={twin}", "steps=60", "evaluation.every=6", "evaluation.prompts=256")
+    on_cluster = ("runtime.kind=cluster", "runtime.trainers=2", "runtime.start_seconds=180")
     found = {"local": [], "cluster": []}
     for seed in range(3):
         place = tmp_path / f"cluster-{seed}"
-        trained(recipe(*changes, f"seed={seed}"), place)
+        trained(load("demo", [*changes, *on_cluster, f"seed={seed}"]), place)
         found["cluster"].append(curve(place))
         place = tmp_path / f"local-{seed}"
-        with start(
-            recipe(*changes, f"seed={seed}", "runtime.kind=local"), place, lambda _: [Nobody()], lambda: False
-        ) as it:
+        with start(load("demo", [*changes, f"seed={seed}"]), place, lambda _: [Nobody()], lambda: False) as it:
             it.loop.run()
         found["local"].append(curve(place))
     local, cluster = (np.array(found[kind]) for kind in ("local", "cluster"))
-    print("local", local.mean(0).round(3), "cluster", cluster.mean(0).round(3))
+    print("local", local.round(3), "cluster", cluster.round(3))
     spread = np.sqrt((local.var(0, ddof=1) + cluster.var(0, ddof=1)).mean() / 3 + 2 * 0.25 / (3 * 1024))
     assert np.abs(local.mean(0) - cluster.mean(0)).max() < 4 * spread
     assert abs((local - cluster).mean()) < 3 * spread / np.sqrt(3)
 
 
-@pytest.mark.parametrize("kind", ["generator", "engine", "verifier", "trainer"])
+@pytest.mark.parametrize("kind", ["generator", "engine", "verifier", "trainer", "hanging trainer"])
 def test_ten_kills(kind, two_nodes, recipe, tmp_path):
     """The run ends, each admission was used once, and the lag kept its bound."""
     steps = 60
     moments = sorted(random.Random(kind).sample(range(2, steps - 2), 10))
     chosen = recipe(
         f"steps={steps}", "evaluation.every=60", "checkpoint.every=5", "off_policy.k=4", "runtime.trainers=2",
-        "runtime.restarts=40",
+        "runtime.restarts=40", "runtime.update_seconds=20",
     )  # fmt: skip
     _, killer, *_ = trained(chosen, tmp_path / "run", dict.fromkeys(moments, kind))
     assert len(killer.killed) == 10 and not gone_within([number for _, number in killer.killed], 10)

@@ -30,7 +30,7 @@ class Killer:
             Timer(self._chance.uniform(0, 1), self._kill, (kind, number)).start()
 
     def _kill(self, kind, number):
-        os.kill(number, signal.SIGSTOP if kind == "hang" else signal.SIGKILL)
+        os.kill(number, signal.SIGSTOP if kind.startswith("hang") else signal.SIGKILL)
         self.killed.append((kind, number))
 
     def evaluated(self, points, forecasts, metrics):
@@ -47,7 +47,7 @@ def process_of(parts, kind, chance):
     """The process that holds a role; the engine is the generator's child."""
     if kind == "verifier":
         actor = parts.court._verifiers._verifiers[0].actor
-    elif kind == "trainer":
+    elif kind.endswith("trainer"):
         actor = chance.choice(parts.trainer._ranks)
     else:
         actor = parts.generator._pool.members[0].actor

@@ -21,10 +21,28 @@ from scalerl.cluster.judging import ClusterCourt, Verifiers
 from scalerl.cluster.layout import Layout
 from scalerl.cluster.pool import Limits, Pool
 from scalerl.cluster.session import joined
+from scalerl.cluster.transfer import NcclTransfer, StoreTransfer
 from scalerl.errors import InputError, StoppedError
 from scalerl.recipe.sections import RuntimeSection
 from scalerl.records import Group, Prompt, Rollout
 from scalerl.rollout.vllm.engine import UpdateTimes
+
+TOLD = []
+"""What was said of replacements."""
+
+
+class Trainer:
+    """Has weights, and remembers to whom it sent them."""
+
+    def __init__(self):
+        self.sent = []
+
+    def weights(self):
+        return ray.put(b"")
+
+    def broadcast(self, version, generators, group):
+        self.sent.append((version, len(generators), group))
+        return ray.get([one.take_up.remote(version, None, 30) for one in generators])
 
 
 @dataclass
@@ -64,7 +82,10 @@ class Fake:
         return UpdateTimes(pause=0.1, load=0.2, resume=0.3)
 
     async def busy_seconds(self):
-        return 0.0
+        return 7.0
+
+    async def process(self):
+        return os.getpid()
 
     async def close(self):
         pass
@@ -88,10 +109,12 @@ def generator(count=2, *, dies=(), hangs=(), fails=(), restarts=9, seconds=30.0)
     def make(index, attempt):
         return ray.remote(Fake).options(num_cpus=0, max_concurrency=64).remote(index, attempt, dies, hangs, fails)
 
-    pool = Pool(count, make, Limits(start=60, update=30, restarts=restarts))
+    pool = Pool(
+        count, make, Limits(start=60, update=30, restarts=restarts), StoreTransfer(Trainer(), 30), TOLD.append
+    )
     return ClusterGenerator(
         pool, Encoder(), samples=3, temperature=1.0, seed_of=lambda _, admission, place: 10 * admission + place,
-        slots=12, seconds=seconds, weights=lambda: ray.put(b""),
+        slots=12, seconds=seconds,
     )  # fmt: skip
 
 
@@ -146,9 +169,44 @@ def test_what_a_dead_generator_had_in_hand_is_asked_again_and_the_new_one_has_th
 
 
 def test_a_generator_that_hangs_is_given_up_after_its_time():
-    one = generator(hangs=(3,), seconds=1.5)
+    one, told = generator(hangs=(3,), seconds=1.5), len(TOLD)
     check_once(answered(one, 12), 12)
-    assert one._pool.num_restarts in (1, 2) and "no answer within 1.5 s" in one._pool.reasons[0]
+    assert one._pool.num_restarts in (1, 2) and "is replaced: no answer within 1.5 s" in TOLD[told]
+
+
+def test_time_that_a_lost_generator_was_busy_is_not_taken_back():
+    one = generator()
+    assert one._pool.busy_seconds() == 14
+    one._pool.replace(one._pool.members[0], "for a test")
+    assert one._pool.busy_seconds() == 21
+
+
+def test_a_broadcast_leaves_out_who_is_dead_and_forms_a_new_group_for_who_came():
+    one, trainer = generator(), Trainer()
+    pool = one._pool
+    pool._transfer = NcclTransfer(trainer, 10)
+    pool.take_up(1)
+    pool.take_up(2)
+    ray.kill(pool.members[0].actor)
+    pool.take_up(3)  # to the one that lives; the newcomer gets the same through the store
+    assert {int(v) for each in answered(one, 8) for r in each.rollouts for v in r.versions} == {3}
+    pool.take_up(4)
+    assert trainer.sent == [(1, 2, 1), (2, 2, 1), (3, 1, 2), (4, 2, 3)]
+    assert pool.num_restarts == 1 and set(pool.times) == {"gather", "pause", "load", "resume", "publish"}
+
+
+def test_a_rollback_drops_what_generators_have_in_hand(tmp_path):
+    """Orphans would take the slots of what is asked next."""
+    one = generator(count=1, hangs=tuple(range(4)), seconds=600)
+    facts = one.save(tmp_path)
+    for number in range(4):
+        one.ask(prompt(number), 100 + number)
+    calls = [sent.call for sent in one._open.values()]
+    one.load(tmp_path, facts)
+    assert one.is_idle
+    for call in calls:
+        with pytest.raises(ray.exceptions.TaskCancelledError):
+            ray.get(call, timeout=30)
 
 
 def test_a_group_that_always_fails_is_given_up_by_name():
@@ -188,7 +246,8 @@ def test_the_page_names_what_a_cluster_logs():
     one = generator()
     one.take_up(1)
     page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-    assert set(one.measures()) == set(re.findall(r"^\| `(cluster/[^`]+)` \|", page, flags=re.MULTILINE))
+    others = {"cluster/verifiers_replaced", "cluster/trainers_restarted"}
+    assert set(one.measures()) | others == set(re.findall(r"^\| `(cluster/[^`]+)` \|", page, flags=re.MULTILINE))
 
 
 def test_bundles_follow_the_recipe():
@@ -220,7 +279,7 @@ def court(seconds=0.0, restarts=9, patience=30.0):
     def make(index, attempt):
         return ray.remote(SlowJudge).options(num_cpus=0).remote(seconds if attempt == 0 else 0.0)
 
-    verifiers = Verifiers(2, make, Limits(start=60, update=patience, restarts=restarts))
+    verifiers = Verifiers(2, make, Limits(start=60, update=patience, restarts=restarts), TOLD.append)
     return ClusterCourt(verifiers, seed, is_training=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 NEED_VLLM = [
     "test_answers.py", "test_updates.py", "test_experts.py", "test_bfloat16.py", "test_two_ranks.py",
-    "test_processes.py",
+    "test_processes.py", "test_nccl.py",
 ]  # fmt: skip
 collect_ignore = [] if find_spec("vllm") else NEED_VLLM
 

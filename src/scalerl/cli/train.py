@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -127,7 +128,8 @@ def _runtime(recipe: Recipe, address: str | None) -> Generator[_Runtime]:
         from scalerl.cluster.parts import parts_on_cluster
         from scalerl.cluster.recovery import run
 
-        yield _Runtime(build=parts_on_cluster, run=lambda started: run(started, _note))
+        build = partial(parts_on_cluster, tell=_note)
+        yield _Runtime(build=build, run=lambda started: run(started, _note))
 
 
 def _require_cluster() -> None:

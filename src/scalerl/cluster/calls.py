@@ -41,6 +41,11 @@ def answers(references: Sequence[Reference], seconds: float, who: str) -> list[A
     return [answer(one, seconds, who) for one in references]
 
 
+def cancel(reference: Reference) -> None:
+    """Nobody waits for this answer any more: let the actor drop it."""
+    ray.cancel(reference)
+
+
 def end(actor: Any) -> None:  # noqa: ANN401 - a handle of an actor
     """End an actor at once; one that is gone already is fine."""
     ray.kill(actor, no_restart=True)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import ray
 
-from scalerl.cluster.calls import Reference, answer
+from scalerl.cluster.calls import Reference, answer, cancel
 from scalerl.cluster.errors import AnswersFailedError, LostError
 from scalerl.cluster.generator_actor import Answered, Job
-from scalerl.cluster.pool import Member, Pool
+from scalerl.cluster.members import Member
+from scalerl.cluster.pool import Pool
 from scalerl.pipeline.roles import Answering
 from scalerl.records import Group, Prompt
 from scalerl.rollout.encoding import Encoder
@@ -64,9 +65,8 @@ class ClusterGenerator:
         seed_of: SeedOf,
         slots: int,
         seconds: float,
-        weights: Callable[[], Reference] | None = None,
     ) -> None:
-        self._pool, self._encoder, self._weights = pool, encoder, weights
+        self._pool, self._encoder = pool, encoder
         self._samples, self._temperature, self._seed_of = samples, temperature, seed_of
         self._slots, self._seconds = slots, seconds
         self._queue: dict[int, _Asked] = {}
@@ -120,12 +120,7 @@ class ClusterGenerator:
 
     def take_up(self, version: int) -> None:
         """Publish the trainer's weights to every generator, while they go on with what they have in hand."""
-        assert self._weights is not None, "these answers are asked under weights that somebody else publishes"
-        began = time.monotonic()
-        weights = self._weights()
-        gathered = time.monotonic() - began
-        self._pool.take_up(version, weights)
-        self._pool.times["gather"] = gathered
+        self._pool.take_up(version)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write down what is wanted and not there yet: prompts, admissions, versions; tokens are sampled anew."""
@@ -145,7 +140,9 @@ class ClusterGenerator:
         return {"engine": counts, "version": self._pool.version}
 
     def load(self, folder: Path, facts: Mapping[str, Any]) -> None:
-        """Publish the weights of the checkpoint first, then ask again what was in flight."""
+        """Publish the weights of the checkpoint, then ask again what was in flight; what is now is dropped."""
+        for sent in self._open.values():
+            cancel(sent.call)
         self._queue, self._open, self._lost = {}, {}, {}
         self._load.clear()
         self.follow(facts, int(facts["version"]))

@@ -8,12 +8,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scalerl.records import Rollout
 from scalerl.rollout.limits import Limits
+from scalerl.rollout.vllm import nccl
 from scalerl.rollout.vllm.engine import UpdateTimes, VllmEngine
 from scalerl.rollout.vllm.options import VllmOptions
 
@@ -65,6 +67,14 @@ class GeneratorActor:
     async def take_up(self, version: int, weights: bytes, seconds: float) -> UpdateTimes:
         """Go on under new weights; returns when the next token comes from them."""
         return await self._started().take_up(version, weights, timeout=seconds)
+
+    async def join(self, init_info: dict[str, Any], first_rank: int, seconds: float) -> None:
+        """Meet the trainers for weights over NCCL."""
+        await nccl.join(self._started(), init_info, first_rank=first_rank, timeout=seconds)
+
+    async def receive(self, version: int, update_info: dict[str, Any], seconds: float) -> UpdateTimes:
+        """Go on under the weights that the trainers broadcast."""
+        return await nccl.receive(self._started(), version, update_info, timeout=seconds)
 
     async def process(self) -> int:
         """The number of this process."""

@@ -43,8 +43,10 @@ class _Handed:
 class Verifiers:
     """Judges that are replaced when they die or hang; shared by training and evaluation."""
 
-    def __init__(self, count: int, make: Callable[[int, int], Any], limits: Limits) -> None:
-        self._make, self._limits = make, limits
+    def __init__(
+        self, count: int, make: Callable[[int, int], Any], limits: Limits, tell: Callable[[str], None]
+    ) -> None:
+        self._make, self._limits, self._tell = make, limits, tell
         self.num_restarts = 0
         self._verifiers = [_Verifier(index=index, actor=make(index, 0)) for index in range(count)]
         for one in self._verifiers:
@@ -84,6 +86,7 @@ class Verifiers:
             raise TooManyRestartsError(
                 f"verifiers were replaced {self._limits.restarts} times, runtime.restarts; the last: {reason}"
             )
+        self._tell(f"verifier {verifier.index} is replaced: {reason}")
         end(verifier.actor)
         verifier.actor, verifier.load = self._make(verifier.index, self.num_restarts), 0
         self._wait_for(verifier)

@@ -17,6 +17,7 @@ from scalerl.errors import InputError, StoppedError
 from scalerl.objective.selection import select
 from scalerl.recipe.recipe import Recipe
 from scalerl.records import Group
+from scalerl.rollout.vllm.engine import UpdateTimes
 from scalerl.trainer.sharded_checkpoint import SHARDS
 from scalerl.trainer.update_report import UpdateReport
 
@@ -40,6 +41,10 @@ class ClusterTrainer:
         calls = [rank.weights.options(num_returns=2).remote() for rank in self._ranks]
         self._wait([size for size, _ in calls])
         return calls[0][1]
+
+    def broadcast(self, version: int, generators: Sequence[Any], group: int) -> list[UpdateTimes]:
+        """Send the weights to these generators over NCCL; their own times."""
+        return self._all("broadcast", version, list(generators), group, self._recipe.runtime.update_seconds)[0]
 
     def log_probs(self, groups: Sequence[Group]) -> list[NDArray[np.float32]]:
         """What the trainer thinks of every trainable token of each rollout."""

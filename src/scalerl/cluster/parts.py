@@ -23,11 +23,13 @@ from scalerl.cluster.pool import Limits as PoolLimits
 from scalerl.cluster.pool import Pool
 from scalerl.cluster.session import placed
 from scalerl.cluster.trainer_actor import TrainerActor
+from scalerl.cluster.transfer import NcclTransfer, StoreTransfer
 from scalerl.cluster.verifier_actor import VerifierActor
 from scalerl.compute import Ledger
 from scalerl.errors import InputError, StoppedError
 from scalerl.model.loading import describe_policy, folder_of
-from scalerl.model.size import num_active_parameters
+from scalerl.model.policy import Policy
+from scalerl.model.size import is_mixture, num_active_parameters
 from scalerl.pipeline.evaluation import Evaluator
 from scalerl.pipeline.parts import Parts, Questions, rollout_seed
 from scalerl.pipeline.probe import NUM_PROMPTS, NUM_SAMPLES, Probe
@@ -37,16 +39,22 @@ from scalerl.records import Group, Prompt
 from scalerl.rollout.vllm.options import VllmOptions
 
 
-def parts_on_cluster(recipe: Recipe) -> Parts:
-    """Place and start everything; what cannot work is refused before a directory is touched."""
+def parts_on_cluster(recipe: Recipe, tell: Callable[[str], None] = lambda _: None) -> Parts:
+    """Place and start everything; what cannot work is refused before a directory is touched.
+
+    `tell` hears in words what is lost and replaced on the way.
+    """
     has_gpus = ray.cluster_resources().get("GPU", 0) > 0 and recipe.runtime.device != "cpu"
     recipe = _resolved(recipe, has_gpus=has_gpus)
     sent = _with_folder(recipe)
     layout = Layout.of(recipe.runtime, has_gpus=has_gpus)
     policy = describe_policy(recipe.model, "cuda" if has_gpus else "cpu")
+    if recipe.runtime.transfer == "nccl":
+        _refuse_nccl(policy, has_gpus=has_gpus)
     asked = Questions.of(recipe, policy)
     group = placed(layout, recipe.runtime.start_seconds)
-    return _Started(recipe, sent, layout, asked, group, str(policy.dtype).removeprefix("torch.")).parts(policy)
+    dtype = str(policy.dtype).removeprefix("torch.")
+    return _Started(recipe, sent, layout, asked, group, dtype, tell).parts(policy)
 
 
 class _Started:
@@ -60,6 +68,7 @@ class _Started:
         asked: Questions,
         group: Any,  # noqa: ANN401
         dtype: str,
+        tell: Callable[[str], None],
     ) -> None:
         self._recipe, self._sent, self._layout, self._asked, self._group = recipe, sent, layout, asked, group
         self._dtype, self._run = dtype, uuid4().hex[:8]
@@ -71,9 +80,11 @@ class _Started:
             limits = PoolLimits(
                 start=runtime.start_seconds, update=runtime.update_seconds, restarts=runtime.restarts
             )
-            self.pool = Pool(runtime.generators, self._generator, limits)
+            kind = NcclTransfer if runtime.transfer == "nccl" else StoreTransfer
+            transfer = kind(self.trainer, limits.update)
+            self.pool = Pool(runtime.generators, self._generator, limits, transfer, tell)
             self._ends.append(self.pool.close)
-            self.verifiers = Verifiers(runtime.verifiers, self._verifier, limits)
+            self.verifiers = Verifiers(runtime.verifiers, self._verifier, limits, tell)
             self._ends.append(self.verifiers.close)
         except BaseException:
             self.close()
@@ -86,6 +97,7 @@ class _Started:
         ask = partial(
             ClusterGenerator, self.pool, asked.encoder, slots=self._slots, seconds=recipe.runtime.answer_seconds
         )
+        generator = ask(samples=recipe.batch.samples, temperature=recipe.sampling.temperature, seed_of=seeds)
         return Parts(
             recipe=recipe,
             policy=policy,
@@ -94,12 +106,7 @@ class _Started:
             limits=asked.limits,
             curriculum=asked.curriculum(recipe),
             staleness=asked.staleness(recipe),
-            generator=ask(
-                samples=recipe.batch.samples,
-                temperature=recipe.sampling.temperature,
-                seed_of=seeds,
-                weights=self.trainer.weights,
-            ),
+            generator=generator,
             court=ClusterCourt(self.verifiers, seeds, is_training=True),
             trainer=self.trainer,
             evaluator=Evaluator(
@@ -123,6 +130,11 @@ class _Started:
                 asked,
             ),
             close=self.close,
+            measures=lambda: {
+                **generator.measures(),
+                "cluster/verifiers_replaced": float(self.verifiers.num_restarts),
+                "cluster/trainers_restarted": float(self.trainer.num_restarts),
+            },
         )
 
     def close(self) -> None:
@@ -144,6 +156,7 @@ class _Started:
             max_sequences=self._slots,
             tensor_parallel=recipe.runtime.tensor_parallel,
             seed=recipe.seed,
+            uses_nccl=recipe.runtime.transfer == "nccl",
             start_seconds=recipe.runtime.start_seconds,
             answer_seconds=recipe.runtime.answer_seconds,
         )
@@ -175,6 +188,13 @@ class _Started:
             self._asked.encoder.stops,
             needs={"CPU": 0.1},
         )
+
+
+def _refuse_nccl(policy: Policy, *, has_gpus: bool) -> None:
+    if not has_gpus:
+        raise InputError('runtime.transfer is "nccl", which needs GPUs; expected "store" on this cluster')
+    if is_mixture(policy):
+        raise InputError('runtime.transfer is "nccl", which cannot send a mixture of experts; expected "store"')
 
 
 def _resolved(recipe: Recipe, *, has_gpus: bool) -> Recipe:

@@ -13,22 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalerl.cluster.calls import Reference, answer, end
-from scalerl.cluster.errors import LostError, TooManyRestartsError
+from scalerl.cluster.errors import LostError, TooManyRestartsError, TrainersLostError
+from scalerl.cluster.members import Member
+from scalerl.cluster.transfer import Transfer
 
 LOOK_SECONDS = 5.0
 """How long a generator may take to say how busy it was."""
 CLOSE_SECONDS = 30.0
 """How long a generator may take to end by itself."""
-MEASURED = ("pause", "load", "resume")
-"""Phases of an update that a generator times."""
-
-
-@dataclass(kw_only=True, slots=True, eq=False)
-class Member:
-    """One generator; who holds its place may change."""
-
-    index: int
-    actor: Any
 
 
 @dataclass(kw_only=True, slots=True)
@@ -41,14 +33,19 @@ class Limits:
 
 
 class Pool:
-    """Generators by number; `make` starts one in the place of that number."""
+    """Generators by number; `make` starts one in the place of that number, `tell` hears why one was replaced."""
 
-    def __init__(self, count: int, make: Callable[[int, int], Any], limits: Limits) -> None:
-        self._make, self._limits = make, limits
-        self._version, self._weights = 0, None
+    def __init__(
+        self,
+        count: int,
+        make: Callable[[int, int], Any],
+        limits: Limits,
+        transfer: Transfer,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._make, self._limits, self._transfer, self._tell = make, limits, transfer, tell
+        self._version = 0
         self.num_restarts = 0
-        self.reasons: list[str] = []
-        """Why generators were replaced, in words."""
         self.times: dict[str, float] = {}
         """Seconds of each phase of the last update: the longest of any generator."""
         members = [Member(index=index, actor=make(index, 0)) for index in range(count)]
@@ -60,49 +57,45 @@ class Pool:
         """The version that every generator runs."""
         return self._version
 
-    def take_up(self, version: int, weights: Reference) -> None:
-        """Have every generator run these weights; who cannot is replaced by one that does."""
-        self._version, self._weights = version, weights
+    def take_up(self, version: int) -> None:
+        """Have every generator run the trainer's weights; who cannot is replaced by one that does."""
+        self._version = version
         began = time.monotonic()
-        calls = [(one, self._sent(one)) for one in self.members]
-        found: list[Any] = []
-        until = began + self._limits.update
-        for member, call in calls:
-            try:
-                found.append(answer(call, max(0.0, until - time.monotonic()), _name(member)))
-            except Exception as error:  # whatever it is, the generator does not run these weights
-                self.replace(member, str(error))
-        self.times = {name: max((getattr(one, name) for one in found), default=0.0) for name in MEASURED}
-        self.times["publish"] = time.monotonic() - began
+        published = self._transfer.publish(version, self.members)
+        for member, reason in published.failed:
+            self.replace(member, reason)
+        self.times = {**published.times, "publish": time.monotonic() - began}
 
     def replace(self, member: Member, reason: str) -> None:
         """End a generator and start another in its place, with the current weights."""
-        self.reasons.append(f"{_name(member)}: {reason}")
         while True:
             self.num_restarts += 1
             if self.num_restarts > self._limits.restarts:
                 raise TooManyRestartsError(
                     f"generators were replaced {self._limits.restarts} times, runtime.restarts; the last: {reason}"
                 )
+            self._tell(f"{member.name} is replaced: {reason}")
             end(member.actor)
-            member.actor = self._make(member.index, self.num_restarts)
+            member.take_place(self._make(member.index, self.num_restarts))
             try:
-                answer(member.actor.start.remote(), self._limits.start, _name(member))
-                if self._weights is not None:
-                    answer(self._sent(member), self._limits.update, _name(member))
+                answer(member.actor.start.remote(), self._limits.start, member.name)
+                weights = self._transfer.weights()
+                if weights is not None:
+                    self._give(member, weights)
                 return
+            except TrainersLostError:
+                raise  # another would get no weights either
             except Exception as error:  # try again with another, as often as the recipe allows
                 reason = str(error)
 
     def busy_seconds(self) -> float:
-        """Time that generators had something to do, all together, so far; that of lost ones is lost."""
-        total = 0.0
+        """Time that generators had something to do, all together, so far; what a lost one did not tell is lost."""
         for member in self.members:
             try:
-                total += answer(member.actor.busy_seconds.remote(), LOOK_SECONDS, _name(member))
+                member.busy = answer(member.actor.busy_seconds.remote(), LOOK_SECONDS, member.name)
             except LostError:
                 continue  # whoever waits for its answers will replace it
-        return total
+        return sum(one.busy_before + one.busy for one in self.members)
 
     def close(self) -> None:
         """End all generators, vLLM's own processes with them."""
@@ -110,11 +103,12 @@ class Pool:
         until = time.monotonic() + CLOSE_SECONDS
         for member, call in closing:
             with suppress(Exception):  # it is ended next, whatever it says
-                answer(call, max(0.0, until - time.monotonic()), _name(member))
+                answer(call, max(0.0, until - time.monotonic()), member.name)
             end(member.actor)
 
-    def _sent(self, member: Member) -> Reference:
-        return member.actor.take_up.remote(self._version, self._weights, self._limits.update)
+    def _give(self, member: Member, weights: Reference) -> None:
+        seconds = self._limits.update
+        answer(member.actor.take_up.remote(self._version, weights, seconds), seconds, member.name)
 
     def _answer_all(self, calls: list[Reference], seconds: float) -> None:
         for index, call in enumerate(calls):
@@ -122,7 +116,3 @@ class Pool:
                 answer(call, seconds, f"generator {index}")
             except Exception as error:
                 raise LostError(f"generator {index} did not start: {error}") from error
-
-
-def _name(member: Member) -> str:
-    return f"generator {member.index}"

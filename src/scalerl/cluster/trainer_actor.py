@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import ray
@@ -16,10 +17,13 @@ import torch.distributed
 from numpy.typing import NDArray
 from safetensors.torch import save
 
+from scalerl.cluster.broadcast import Receivers
 from scalerl.model.loading import device_name, device_of, dtype_of, load_policy
 from scalerl.objective.selection import select
 from scalerl.recipe.recipe import Recipe
 from scalerl.records import Group
+from scalerl.rollout.vllm.engine import UpdateTimes
+from scalerl.rollout.vllm.nccl import Sender, sender
 from scalerl.trainer import sharded_checkpoint
 from scalerl.trainer.batch import Row, micro_batches
 from scalerl.trainer.sharding import ShardedPolicy, mesh_over, shard
@@ -37,6 +41,7 @@ class TrainerActor:
         self._policy: ShardedPolicy | None = None
         self._trainer: Trainer | None = None
         self._meeting: socket.socket | None = None
+        self._sending: tuple[int, Receivers, Sender] | None = None
 
     def address(self) -> tuple[str, int]:
         """Where the ranks meet: a socket that listens on this machine's own address in the cluster and no other."""
@@ -79,6 +84,23 @@ class TrainerActor:
         found = self._policy.saved_weights()
         written = save(found) if self._rank == 0 else b""
         return len(written), written
+
+    def broadcast(
+        self, version: int, generators: Sequence[Any], group: int, seconds: float
+    ) -> list[UpdateTimes] | None:
+        """Send the weights to all generators over NCCL; `group` changes when who takes part does."""
+        assert self._policy is not None
+        if self._sending is None or self._sending[0] != group:
+            receivers = Receivers(generators, self._recipe.runtime.tensor_parallel, seconds)
+            address = (ray.util.get_node_ip_address(), _free_port())
+            made = sender(
+                self._policy, receivers, address=address, world_size=receivers.world_size, rank=self._rank
+            )
+            self._sending = group, receivers, made
+        _, receivers, made = self._sending
+        receivers.version = version
+        made.send_weights()
+        return receivers.times if self._rank == 0 else None
 
     def log_probs(self, groups: Sequence[Group]) -> list[NDArray[np.float32]]:
         """What the trainer thinks of every trainable token of each rollout."""
@@ -127,6 +149,12 @@ class TrainerActor:
     def _ready(self) -> Trainer:
         assert self._trainer is not None, "join() comes first"
         return self._trainer
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((ray.util.get_node_ip_address(), 0))
+        return probe.getsockname()[1]
 
 
 def _row(group: Group, place: int) -> Row:

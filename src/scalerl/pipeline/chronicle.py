@@ -99,7 +99,7 @@ class Chronicle:
         if report.has_stepped:
             metrics |= self._clipped.add(report.was_clipped)
         self.reading = after
-        metrics |= self._parts.generator.measures()
+        metrics |= self._parts.measures()
         self._log(step, metrics)
         self._record(step, groups)
         for watcher in self._watchers:

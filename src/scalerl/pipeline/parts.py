@@ -61,6 +61,8 @@ class Parts:
     """Whether those who answer and those who learn agree, before anything is learned."""
     close: Callable[[], None]
     """Let go of processes."""
+    measures: Callable[[], dict[str, float]] = dict
+    """What a step's metrics should tell of those who work elsewhere."""
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from scalerl.run.groups import read_groups
 from scalerl.run.names import RECIPE, by_step
 
 METRICS, ROLLOUTS = "metrics.jsonl", "rollouts"
+UPDATE, IDLE = "cluster/update_publish_seconds", "cluster/generators_idle_share"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +38,10 @@ class Measured:
     length_max: float
     lag_mean: float
     lag_max: float
+    update_seconds: float
+    """Gathering and publishing weights; 0 in one process, where there is nothing to publish."""
+    generators_idle: float
+    """Share of time in which a generator of a cluster had nothing in hand."""
 
     @property
     def seconds(self) -> float:
@@ -45,25 +50,33 @@ class Measured:
 
 
 def measured(place: Path) -> Plan:
-    """The plan that a run on one device has carried out, with the rates it had."""
+    """The plan that a run has carried out, with the rates it had."""
     recipe = load(place / RECIPE)
-    if str(recipe.runtime.kind) != "local":
-        raise InputError("is a run on a cluster; expected a local one, or its rates in a .toml", file=place)
     if not recipe.engine.slots:
         raise InputError("has not begun: engine.slots is still 0", file=place)
     steps = measured_steps(place)
     lengths, notes = _lengths(place, steps)
-    layout = Layout(
-        generators=1,
-        trainers=1,
-        slots=recipe.engine.slots,
-        k=recipe.off_policy.k,
-        kind=recipe.off_policy.kind,
-        ahead=recipe.off_policy.ahead,
-        place="local",
-    )
+    layout = _layout(recipe)
     workload = Workload(prompts=recipe.batch.prompts, samples=recipe.batch.samples, lengths=lengths)
+    if layout.place == "cluster":
+        return Plan(layout=layout, rates=_cluster_rates(steps, recipe), workload=workload, notes=notes)
     return Plan(layout=layout, rates=_rates(steps, layout, workload, recipe), workload=workload, notes=notes)
+
+
+def _layout(recipe: Recipe) -> Layout:
+    """Who ran where; a driver admits groups between updates, so trainers and admissions take turns."""
+    runtime, off_policy = recipe.runtime, recipe.off_policy
+    is_local = runtime.kind == "local"
+    return Layout(
+        generators=1 if is_local else runtime.generators,
+        trainers=1 if is_local else runtime.trainers,
+        slots=recipe.engine.slots,
+        k=off_policy.k,
+        kind=off_policy.kind,
+        ahead=off_policy.ahead,
+        place="local" if is_local else "cluster",
+        admits_while_training=False,
+    )
 
 
 def measured_steps(place: Path) -> Measured:
@@ -91,6 +104,8 @@ def measured_steps(place: Path) -> Measured:
         length_max=max(row.get("length/max", 0.0) for row in rows),
         lag_mean=_mean([row for row in rows if "lag/mean" in row], "lag/mean"),
         lag_max=max((row["lag/max"] for row in rows if "lag/max" in row), default=0.0),
+        update_seconds=_mean([row for row in rows if UPDATE in row], UPDATE),
+        generators_idle=_mean([row for row in rows if IDLE in row], IDLE),
     )
 
 
@@ -144,4 +159,18 @@ def _rates(steps: Measured, layout: Layout, workload: Workload, recipe: Recipe) 
         training=training,
         overhead_seconds=steps.idle_seconds,
         trained_ratio=ratio,
+    )
+
+
+def _cluster_rates(steps: Measured, recipe: Recipe) -> Rates:
+    """Rates of a run whose parts worked side by side; the metrics charge its seconds for every device."""
+    runtime = recipe.runtime
+    devices = runtime.generators * runtime.tensor_parallel + runtime.trainers
+    busy = steps.seconds / devices * runtime.generators * (1 - steps.generators_idle)
+    trained = max(steps.trained_tokens, 1.0)
+    return Rates(
+        generation=((float(recipe.engine.slots), steps.generated_tokens / max(busy, 1e-9)),),
+        training=((float(runtime.trainers), trained * devices / max(steps.training_seconds, 1e-9)),),
+        update_seconds=steps.update_seconds,
+        trained_ratio=trained / max(steps.answer_tokens, 1.0),
     )

@@ -66,10 +66,6 @@ class Serving(Answering, Protocol):
         """Count on from another run's facts, at its version; what it had in flight stays behind."""
         ...
 
-    def measures(self) -> dict[str, float]:
-        """What a step's metrics should tell of it."""
-        ...
-
 
 class Judging(Protocol):
     """Puts groups before a judge; it may take its time."""

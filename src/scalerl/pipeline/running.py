@@ -28,7 +28,7 @@ MODEL = "model"
 """Folder of a run with what a model is beside its weights: configuration and tokenizer."""
 Build = Callable[[Recipe], Parts]
 """Puts the objects of a run together, here or on a cluster."""
-LAYOUT = ("generators", "tensor_parallel", "trainers", "verifiers", "restarts")
+LAYOUT = ("generators", "tensor_parallel", "trainers", "verifiers", "restarts", "transfer")
 SECONDS = ("start_seconds", "answer_seconds", "update_seconds")
 MAY_CHANGE = ("steps", "log", "checkpoint", *(f"runtime.{name}" for name in (*LAYOUT, *SECONDS)))
 """Keys that a resume may change."""

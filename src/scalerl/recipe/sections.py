@@ -17,6 +17,7 @@ Scheme = Literal["pipeline", "phased"]
 Reward = Literal["task", "random", "format"]
 Runtime = Literal["local", "cluster"]
 NetworkScope = Literal["loopback", "all"]
+Transfer = Literal["store", "nccl"]
 Device = Literal["auto", "cpu", "cuda"]
 Graphs = Literal["auto", "on", "off"]
 
@@ -144,7 +145,7 @@ class RuntimeSection:
 
     kind: Runtime = knob("local", "`local`: one process, one device; `cluster`: vLLM and FSDP2 over Ray.")
     device: Device = knob("auto", "`auto` takes a GPU where there is one.")
-    judges: int = knob(1, "Processes that judge answers where a task's judge may be slow.", at_least=1)
+    judges: int = knob(1, "Answers judged at once where judging is slow: processes, or sandboxes.", at_least=1)
     threads: int = knob(1, "CPU threads of torch; 0 leaves it to torch.", at_least=0)
     generators: int = knob(1, "Engines of vLLM on a cluster.", at_least=1)
     tensor_parallel: int = knob(1, "GPUs that share the model of one generator.", at_least=1)
@@ -154,6 +155,7 @@ class RuntimeSection:
     answer_seconds: float = knob(7200.0, "Longest time for one group of answers on a cluster.", above=0)
     update_seconds: float = knob(1800.0, "Longest time for one update, transfer of weights or judgement.", above=0)
     restarts: int = knob(20, "Replacements of parts of a cluster, of each kind, before the run ends.", at_least=0)
+    transfer: Transfer = knob("store", "How weights reach generators: Ray's object store, or NCCL between GPUs.")
     network: NetworkScope = knob("loopback", "What a cluster that is started here listens on.")
 
 

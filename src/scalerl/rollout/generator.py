@@ -72,10 +72,6 @@ class Generator:
         """Nothing is ever lost here."""
         return []
 
-    def measures(self) -> dict[str, float]:
-        """The update and the clocks say it all."""
-        return {}
-
     def ask(self, prompt: Prompt, admission: int) -> None:
         """Begin a group; it may start at once or wait for slots."""
         tokens = self._encoder.prompt(prompt)
