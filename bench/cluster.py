@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from scalerl.pipeline.plan import predict
-from scalerl.pipeline.plan_terms import Layout, Lengths, Rates, Workload
-from scalerl.run.groups import read_groups
+from scalerl.pipeline.plan_measured import measured
 
 PROMPTS, SAMPLES, K = 16, 8, 4
 WORK = (
@@ -41,29 +40,10 @@ def mean(rows, key):
     return float(np.mean([row[key] for row in rows]))
 
 
-def predicted(rows, generators, place):
-    """What the simulation says of this layout with the rates of this run."""
-    devices = generators + 1
-    wall, training = mean(rows, "seconds/charged") / devices, mean(rows, "seconds/training") / devices
-    busy = 1 - mean(rows, "cluster/generators_idle_share")
-    publishing = mean(rows, "cluster/update_gather_seconds") + mean(rows, "cluster/update_publish_seconds")
-    groups = [group for file in sorted((place / "rollouts").glob("*.jsonl")) for group in read_groups(file)]
-    lengths = Lengths(
-        kind="recorded", groups=tuple(tuple(len(one.tokens) for one in each.rollouts) for each in groups)
-    )
-    answered = mean(rows, "tokens/generated")
-    slots = -(-PROMPTS * SAMPLES // generators)
-    rates = Rates(
-        generation=((slots, answered / (wall * generators * busy)),),
-        training=((1, mean(rows, "tokens/trained") / training),),
-        update_seconds=publishing,
-        trained_ratio=mean(rows, "tokens/trained") / answered,
-    )
-    layout = Layout(
-        generators=generators, trainers=1, slots=slots, k=K, kind="pipeline", ahead=0, place="cluster",
-        admits_while_training=False,
-    )  # fmt: skip
-    found = predict(layout, rates, Workload(prompts=PROMPTS, samples=SAMPLES, lengths=lengths), steps=100)
+def predicted(place):
+    """What the simulation says of this layout with the rates of this run: `scalerl plan --run PLACE`."""
+    plan = measured(place)
+    found = predict(plan.layout, plan.rates, plan.workload, steps=100)
     return found.trainers.idle + found.trainers.updating, found.generators.idle, found.seconds
 
 
@@ -88,16 +68,14 @@ def main():
                 "  update:",
                 ", ".join(f"{one} {mean(rows, f'cluster/update_{one}_seconds'):.3f} s" for one in parts),
             )
-            measured = (
+            was = (
                 1 - mean(rows, "seconds/training") / devices / wall,
                 mean(rows, "cluster/generators_idle_share"),
                 wall,
             )
-            foreseen = predicted(rows, generators, place)
-            for name, was, said in zip(
-                ("trainer idle", "generators idle", "seconds a step"), measured, foreseen, strict=True
-            ):
-                print(f"  {name}: {was:.2f} measured, {said:.2f} as planned", flush=True)
+            names = ("trainer idle", "generators idle", "seconds a step")
+            for name, found, said in zip(names, was, predicted(place), strict=True):
+                print(f"  {name}: {found:.2f} measured, {said:.2f} as planned", flush=True)
 
 
 if __name__ == "__main__":

@@ -281,15 +281,15 @@ def test_a_missing_section_is_told():
             plan_of({name: content for name, content in STATED.items() if name != section})
 
 
-def made_run(folder, *, slots, generation, training, steps=20):
+def made_run(folder, *, slots, generation, training, steps=20, runtime=(), **more):
     """A run directory whose every step took the same."""
-    overrides = [f"engine.slots={slots}", "batch.prompts=4", "batch.samples=2", "off_policy.k=2"]
+    overrides = [f"engine.slots={slots}", "batch.prompts=4", "batch.samples=2", "off_policy.k=2", *runtime]
     folder.mkdir()
     (folder / "recipe.toml").write_text(to_toml(load("demo", overrides)))
     row = {
         "batch/rollouts": 8, "length/mean": 100.0, "length/max": 100.0, "lag/mean": 0.5, "lag/max": 1.0,
         "seconds/generation": generation, "seconds/training": training, "seconds/idle": 0.5,
-        "tokens/generated": 800, "tokens/trained": 1200,
+        "tokens/generated": 800, "tokens/trained": 1200, **more,
     }  # fmt: skip
     first = {**row, "seconds/training": 100 * training}
     rows = [{"step": 0, "eval/chain/pass_rate": 0.3}, *({"step": at + 1, **row} for at in range(steps))]
@@ -305,6 +305,16 @@ def test_a_run_is_predicted_from_its_own_rates(tmp_path):
     found = predict(plan.layout, plan.rates, plan.workload, steps=400)
     assert found.seconds * found.generators.busy == pytest.approx(6.0, rel=0.05)
     assert found.seconds == pytest.approx(6 + 3 + 0.5, rel=0.05)
+
+
+def test_a_run_on_a_cluster_has_rates_of_every_part(tmp_path):
+    """Three devices, 12 seconds charged: 4 by the clock, of which a generator is busy for 3 and the trainer for 1."""
+    said = {"cluster/generators_idle_share": 0.25, "cluster/update_publish_seconds": 0.5}
+    on_two = ("runtime.kind=cluster", "runtime.generators=2")
+    plan = read_plan(made_run(tmp_path / "run", slots=8, generation=8.5, training=3.0, runtime=on_two, **said))
+    assert (plan.layout.place, plan.layout.generators, plan.layout.trainers) == ("cluster", 2, 1)
+    assert plan.rates.generation == ((8.0, pytest.approx(800 / 6)),) and plan.rates.update_seconds == 0.5
+    assert plan.rates.training == ((1.0, 1200.0),) and plan.rates.trained_ratio == 1.5
 
 
 def test_only_whole_phases_are_measured(tmp_path):
