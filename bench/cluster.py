@@ -1,9 +1,9 @@
 """The cluster runtime with one and two generators against the local one, same model and work; and what `plan` says.
 
-    python bench/cluster.py POLICY       a folder that vLLM can run: make_demo_policy.main with shape (3, 32)
+    make bench-cluster, or python bench/cluster.py [POLICY] where vLLM and Ray are installed
 
-Runs in an environment with vLLM and Ray (`make test-cluster` makes one). Idle shares are those of the last nine
-tenths of the steps; the prediction takes its rates from the same run.
+The policy is a folder that vLLM can run on a CPU; without one it is made, which takes a minute or two. Idle shares
+are those of the last nine tenths of the steps; the prediction takes its rates from the same run.
 """
 
 import argparse
@@ -25,6 +25,14 @@ WORK = (
     "evaluation.every=1000", "checkpoint.every=1000", "log.rollouts_every=1", "log.rollouts_keep=0",
     "log.kl_to_start=false",
 )  # fmt: skip
+
+
+def made(folder):
+    sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+    import make_demo_policy
+
+    make_demo_policy.main(folder, shape=(3, 32), steps=900, batch=64, chains=(1, 3))
+    return folder
 
 
 def run(place, policy, steps, *changes):
@@ -49,16 +57,17 @@ def predicted(place):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("policy", type=Path)
+    parser.add_argument("policy", type=Path, nargs="?")
     parser.add_argument("--steps", type=int, default=60)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        rows = run(Path(folder) / "local", given.policy, given.steps)
+        policy = given.policy or made(Path(folder) / "policy")
+        rows = run(Path(folder) / "local", policy, given.steps)
         local = mean(rows, "tokens/generated") / mean(rows, "seconds/charged")
         print(f"local: {local:,.0f} tokens/s, generation alone {mean(rows, 'speed/generation'):,.0f}", flush=True)
         for generators in (1, 2):
             place = Path(folder) / f"cluster-{generators}"
-            rows = run(place, given.policy, given.steps, "runtime.kind=cluster", f"runtime.generators={generators}")
+            rows = run(place, policy, given.steps, "runtime.kind=cluster", f"runtime.generators={generators}")
             devices = generators + 1
             wall = mean(rows, "seconds/charged") / devices
             speed = mean(rows, "tokens/generated") / wall
