@@ -49,7 +49,7 @@ def mean(rows, key):
 
 
 def predicted(place):
-    """What the simulation says of this layout with the rates of this run: `scalerl plan --run PLACE`."""
+    """What the simulation says of this layout with the rates of this run: `scalerl plan PLACE`."""
     plan = measured(place)
     found = predict(plan.layout, plan.rates, plan.workload, steps=100)
     return found.trainers.idle + found.trainers.updating, found.generators.idle, found.seconds

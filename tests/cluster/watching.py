@@ -68,7 +68,7 @@ def trained(recipe, place, when=(), is_resumed=False, stop=lambda: False):
     began = (resume if is_resumed else start)(recipe, place, watch, stop, parts_on_cluster)
     with began:
         run(began, notes.append)
-        weights = ray.get(began.parts.trainer.weights(), timeout=60)
+        weights = ray.get(began.parts.trainer.weights(), timeout=60).tobytes()
         sums = [ray.get(one.actor.checksum.remote(), timeout=60) for one in began.parts.generator._pool.members]
         versions = [ray.get(one.actor.version.remote(), timeout=60) for one in began.parts.generator._pool.members]
     return notes, killer, weights, sums, versions

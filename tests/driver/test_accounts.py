@@ -27,8 +27,8 @@ from scalerl.recipe.sections import RuntimeSection
 from scalerl.records import Group, Prompt, Rollout
 from scalerl.rollout.vllm.engine import UpdateTimes
 
-TOLD = []
-"""What was said of replacements."""
+BEGUN, TOLD = [], []
+"""Actors of the test, and what was said of replacements."""
 
 
 class Trainer:
@@ -84,8 +84,8 @@ class Fake:
     async def busy_seconds(self):
         return 7.0
 
-    async def process(self):
-        return os.getpid()
+    async def version(self):
+        return self._version
 
     async def close(self):
         pass
@@ -105,9 +105,22 @@ def cluster():
         yield
 
 
+@pytest.fixture(autouse=True)
+def ended():
+    """Actors end with their test: those of twenty tests together would be slow to start."""
+    yield
+    while BEGUN:
+        ray.kill(BEGUN.pop())
+
+
+def begun(kind, *given, **options):
+    BEGUN.append(ray.remote(kind).options(num_cpus=0, **options).remote(*given))
+    return BEGUN[-1]
+
+
 def generator(count=2, *, dies=(), hangs=(), fails=(), restarts=9, seconds=30.0):
     def make(index, attempt):
-        return ray.remote(Fake).options(num_cpus=0, max_concurrency=64).remote(index, attempt, dies, hangs, fails)
+        return begun(Fake, index, attempt, dies, hangs, fails, max_concurrency=64)
 
     pool = Pool(
         count, make, Limits(start=60, update=30, restarts=restarts), StoreTransfer(Trainer(), 30), TOLD.append
@@ -172,6 +185,28 @@ def test_a_generator_that_hangs_is_given_up_after_its_time():
     one, told = generator(hangs=(3,), seconds=1.5), len(TOLD)
     check_once(answered(one, 12), 12)
     assert one._pool.num_restarts in (1, 2) and "is replaced: no answer within 1.5 s" in TOLD[told]
+
+
+def exhausted(one, act):
+    with pytest.raises(TooManyRestartsError):
+        while True:
+            act(one)
+
+
+def test_a_run_that_gives_up_keeps_every_group(tmp_path):
+    """What came with the look that ended it is in the checkpoint, like what never came."""
+    one = generator(dies=(5,), restarts=0)
+    for number in range(8):
+        one.ask(prompt(number), 100 + number)
+    time.sleep(3)  # most are there when the dead one is noticed
+    exhausted(one, lambda it: it._lost or it.advance())
+    facts = one.save(tmp_path)
+    other = generator()
+    other.load(tmp_path, facts)
+    found = []
+    while not other.is_idle:
+        found += other.advance()
+    check_once(found, 8)
 
 
 def test_time_that_a_lost_generator_was_busy_is_not_taken_back():
@@ -275,9 +310,14 @@ class SlowJudge:
         return [replace(group, admitted_version=9) for group in groups]
 
 
+class BrokenJudge:
+    def judged(self, groups, seed_of, is_training):
+        raise RuntimeError("no bench")
+
+
 def court(seconds=0.0, restarts=9, patience=30.0):
     def make(index, attempt):
-        return ray.remote(SlowJudge).options(num_cpus=0).remote(seconds if attempt == 0 else 0.0)
+        return begun(SlowJudge, seconds if attempt == 0 else 0.0)
 
     verifiers = Verifiers(2, make, Limits(start=60, update=patience, restarts=restarts), TOLD.append)
     return ClusterCourt(verifiers, seed, is_training=True)
@@ -312,6 +352,33 @@ def test_what_a_dead_verifier_had_is_judged_once_by_another():
         ray.kill(verifier.actor)
     assert drained(one) == [*range(6), *range(10, 16)]
     assert one._verifiers.num_restarts == 2  # each once, however much it had in hand
+
+
+def test_a_run_that_gives_up_keeps_what_was_before_the_verifiers(tmp_path):
+    one = court(seconds=30, restarts=0)
+    one.judged(groups(5, 6))
+    for verifier in one._verifiers._verifiers:
+        ray.kill(verifier.actor)
+    exhausted(one, lambda it: it.judged([]))
+    one.save(tmp_path)
+    other = court()
+    other.load(tmp_path)
+    assert drained(other) == [5, 6]
+
+
+def test_a_verifier_with_a_long_line_before_it_is_not_taken_for_a_hung_one():
+    one = court(seconds=0.8, patience=2.0)
+    for number in range(12):  # six calls each: nearly five seconds until the last answer
+        one.judged(groups(number))
+    assert drained(one) == list(range(12)) and one._verifiers.num_restarts == 0
+
+
+def test_a_verifier_that_cannot_judge_ends_the_run_with_the_reason():
+    one = court()
+    one._verifiers._verifiers[0].actor = one._verifiers._verifiers[1].actor = begun(BrokenJudge)
+    one.judged(groups(1))
+    with pytest.raises(StoppedError, match=r"verifier \d cannot judge: no bench"):
+        drained(one)
 
 
 def test_a_verifier_that_hangs_is_replaced():

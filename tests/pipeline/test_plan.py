@@ -308,13 +308,26 @@ def test_a_run_is_predicted_from_its_own_rates(tmp_path):
 
 
 def test_a_run_on_a_cluster_has_rates_of_every_part(tmp_path):
-    """Three devices, 12 seconds charged: 4 by the clock, of which a generator is busy for 3 and the trainer for 1."""
+    """Three devices and 12 seconds charged are 4 by the clock: a generator is busy for 3, the trainer for 1."""
     said = {"cluster/generators_idle_share": 0.25, "cluster/update_publish_seconds": 0.5}
     on_two = ("runtime.kind=cluster", "runtime.generators=2")
     plan = read_plan(made_run(tmp_path / "run", slots=8, generation=8.5, training=3.0, runtime=on_two, **said))
     assert (plan.layout.place, plan.layout.generators, plan.layout.trainers) == ("cluster", 2, 1)
-    assert plan.rates.generation == ((8.0, pytest.approx(800 / 6)),) and plan.rates.update_seconds == 0.5
     assert plan.rates.training == ((1.0, 1200.0),) and plan.rates.trained_ratio == 1.5
+    assert plan.rates.update_seconds == 0.5
+    found = predict(plan.layout, plan.rates, plan.workload)
+    assert found.seconds * found.generators.busy == pytest.approx(3, rel=0.1)
+
+
+def test_gpus_of_a_generator_are_paid_for():
+    layout = Layout(generators=6, tensor_parallel=2, trainers=4, slots=8, k=2)
+    assert layout.gpus == 16
+    rates = Rates(generation=((8, 1000),), training=((1, 4000),))
+    workload = Workload(prompts=8, samples=2, lengths=Lengths(kind="constant", mean=50))
+    found = propose(16, layout, rates, workload)
+    assert all(one.layout.gpus <= 16 and one.layout.generators * 2 + one.layout.trainers == 16 for one in found)
+    with pytest.raises(InputError, match="expected 3 at least: one generator of 2"):
+        propose(2, layout, rates, workload)
 
 
 def test_only_whole_phases_are_measured(tmp_path):

@@ -105,11 +105,11 @@ def test_one_turn_without_thinking():
     assert answer.turn() is None and answer.rollout().ending == "truncated"
 
 
-def test_shapes_are_read_from_files_bytes_and_models(tmp_path):
+def test_shapes_are_read_from_files_and_models(tmp_path):
     weights = {"a": torch.zeros(2, 3), "b": torch.zeros(4)}
     expected = {"a": (2, 3), "b": (4,)}
     save_file(weights, tmp_path / "model.safetensors")
-    assert shapes_of(tmp_path / "model.safetensors") == shapes_of(save(weights)) == expected
+    assert shapes_of(tmp_path / "model.safetensors") == expected
     assert shapes_of_model(tmp_path) == expected
     save_file({"c": torch.zeros(1)}, tmp_path / "part-2.safetensors")
     index = {"weight_map": {"a": "model.safetensors", "b": "model.safetensors", "c": "part-2.safetensors"}}
@@ -118,8 +118,9 @@ def test_shapes_are_read_from_files_bytes_and_models(tmp_path):
     with pytest.raises(InputError, match="safetensors"):
         shapes_of_model(tmp_path / "none")
     for spoiled in (b"", b"1234567", save(weights)[:-1], save(weights) + b"0", b"\x02" + bytes(7) + b"{]"):
+        (tmp_path / "spoiled").write_bytes(spoiled)
         with pytest.raises(VllmError):
-            shapes_of(spoiled)
+            shapes_of(tmp_path / "spoiled")
 
 
 def test_a_tied_head_may_be_there_or_not():

@@ -1,14 +1,16 @@
 """New weights in the middle of an answer: exact on both sides, stamped, and harmless when they are wrong."""
 
 import asyncio
+from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.torch import load_file, save, save_file
+from safetensors.torch import load_file, save_file
 from small_models import CLOSE, PHRASE, log_probs, made, numbers, over_old_keys, saved, started, under_way
 
 from scalerl.rollout.limits import Limits
 from scalerl.rollout.vllm.errors import VllmError
+from scalerl.rollout.vllm.weight_file import MEMORY, as_file
 
 LONG = Limits(answer=300, stops=())
 PROMPT = numbers(*range(3, 60), *range(3, 60))
@@ -136,14 +138,16 @@ def test_thinking_under_one_version_and_the_answer_under_another(here):
     assert one.is_interrupted == (not one.is_trainable.all())
 
 
-def test_weights_as_bytes(here):
+@pytest.mark.parametrize("memory", [MEMORY, Path("/nowhere")])
+def test_weights_that_arrive_as_bytes(here, memory):
     here.engine._limits = Limits(answer=30, stops=())
     for _ in range(2):
-        here.run(here.switch(weights=here.files[1 - here.at].read_bytes()))
-        assert here.error(here.answer()) < 1e-5
+        with as_file(np.fromfile(here.files[1 - here.at], np.uint8), memory) as file:
+            here.run(here.switch(weights=file))
+        assert here.error(here.answer()) < 1e-5 and not file.exists()
 
 
-def test_the_checksum_is_of_the_weights_that_are_used(here):
+def test_the_checksum_is_of_the_weights_that_are_used(here, tmp_path):
     here.run(here.switch(0))
     first = here.run(here.engine.checksum())
     here.run(here.switch(1))
@@ -154,7 +158,8 @@ def test_the_checksum_is_of_the_weights_that_are_used(here):
     for name in ("model.layers.1.self_attn.k_proj.weight", "model.embed_tokens.weight", "model.norm.weight"):
         other = {key: one.clone() for key, one in nudged.items()}
         other[name].view(-1)[17] += 1e-3
-        here.run(here.switch(0, weights=save(other)))
+        save_file(other, tmp_path / "nudged")
+        here.run(here.switch(0, weights=tmp_path / "nudged"))
         assert here.run(here.engine.checksum()) not in (first, second), name
     here.run(here.switch(0))
     assert here.run(here.engine.checksum()) == first

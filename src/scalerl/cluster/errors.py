@@ -19,3 +19,9 @@ class AnswersFailedError(StoppedError):
 
 class TooManyRestartsError(StoppedError):
     """Replacing what was lost does not help any more."""
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says in short; its name where it says nothing."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

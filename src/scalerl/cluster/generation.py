@@ -11,7 +11,7 @@ from typing import Any
 
 import ray
 
-from scalerl.cluster.calls import Reference, answer, cancel
+from scalerl.cluster.calls import FETCH_SECONDS, Reference, answer, cancel
 from scalerl.cluster.errors import AnswersFailedError, LostError
 from scalerl.cluster.generator_actor import Answered, Job
 from scalerl.cluster.members import Member
@@ -27,7 +27,7 @@ LOOK_SECONDS = 0.02
 ATTEMPTS = 3
 """How often a group is asked whose generator answers with an error, before it is given up."""
 RECENT, FEWEST_FAILURES, LARGEST_SHARE = 100, 5, 0.2
-"""A run ends when, of the last groups, so many and such a share had to be given up."""
+"""A run ends when, of the last groups, at least so many and more than such a share had to be given up."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +74,8 @@ class ClusterGenerator:
         """Answers that each generator owes, by its index."""
         self._open: dict[int, _Sent] = {}
         self._lost: dict[int, _Asked] = {}
+        self._come: dict[int, Group] = {}
+        """Whole groups that have not been handed out: the look that found them may end in an error."""
         self._recent: deque[bool] = deque(maxlen=RECENT)
         """Whether each of the last groups was given up."""
         self.num_sampled = 0
@@ -90,7 +92,7 @@ class ClusterGenerator:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is being answered."""
-        return not self._open and not self._queue
+        return not (self._open or self._queue or self._come)
 
     def ask(self, prompt: Prompt, admission: int) -> None:
         """Begin a group at the generator with the least to do, as soon as it has room."""
@@ -105,13 +107,13 @@ class ClusterGenerator:
             time.sleep(LOOK_SECONDS)
             return []
         done, _ = ray.wait(list(calls), num_returns=len(calls), timeout=LOOK_SECONDS, fetch_local=False)
-        found: list[Group] = []
         for call in sorted(done, key=calls.__getitem__):
             sent = self._open.get(calls[call])
-            if sent is not None and sent.call == call and (group := self._received(calls[call])) is not None:
-                found.append(group)
+            if sent is not None and sent.call == call:
+                self._receive(calls[call])
         self._replace_hung(now)
-        return found
+        found, self._come = self._come, {}
+        return [found[admission] for admission in sorted(found)]
 
     def given_up(self) -> list[int]:
         """Admissions that failed as often as they may."""
@@ -125,17 +127,9 @@ class ClusterGenerator:
     def save(self, folder: Path) -> dict[str, Any]:
         """Write down what is wanted and not there yet: prompts, admissions, versions; tokens are sampled anew."""
         in_hand = {admission: one.asked for admission, one in self._open.items()}
-        begun = [
-            Group(
-                prompt=one.prompt,
-                prompt_tokens=one.job.prompt,
-                rollouts=(),
-                admission=admission,
-                admitted_version=one.version,
-            )
-            for admission, one in sorted((self._lost | in_hand | self._queue).items())
-        ]
-        (folder / BEGUN).write_bytes(group_lines(begun))
+        begun = [_begun(one, admission) for admission, one in (self._lost | in_hand | self._queue).items()]
+        begun += [replace(one, rollouts=()) for one in self._come.values()]
+        (folder / BEGUN).write_bytes(group_lines(sorted(begun, key=lambda one: one.admission)))
         counts = {"num_prefilled": self.num_prefilled, "num_sampled": self.num_sampled}
         return {"engine": counts, "version": self._pool.version}
 
@@ -143,7 +137,7 @@ class ClusterGenerator:
         """Publish the weights of the checkpoint, then ask again what was in flight; what is now is dropped."""
         for sent in self._open.values():
             cancel(sent.call)
-        self._queue, self._open, self._lost = {}, {}, {}
+        self._queue, self._open, self._lost, self._come = {}, {}, {}, {}
         self._load.clear()
         self.follow(facts, int(facts["version"]))
         for group in read_groups(folder / BEGUN):
@@ -193,27 +187,22 @@ class ClusterGenerator:
         member = min(self._pool.members, key=lambda one: self._load[one.index])
         return member if self._load[member.index] < self._slots else None
 
-    def _received(self, admission: int) -> Group | None:
+    def _receive(self, admission: int) -> None:
         sent = self._open[admission]
         try:
-            answered: Answered = answer(sent.call, self._seconds, f"generator {sent.member.index}")
+            answered: Answered = answer(sent.call, FETCH_SECONDS, sent.member.name)
         except LostError as lost:
             self._replace(sent, str(lost))
-            return None
+            return
         except Exception as error:  # the generator lives and says that it cannot
             self._ask_again(admission, str(error), is_blamed=True)
-            return None
+            return
         self._close(admission)
         self._recent.append(False)
         self.num_sampled += sum(len(each.tokens) for each in answered.rollouts)
         self.num_prefilled += answered.num_prefilled
-        return Group(
-            prompt=sent.asked.prompt,
-            prompt_tokens=sent.asked.job.prompt,
-            rollouts=tuple(replace(each, text=self._encoder.text(each.tokens)) for each in answered.rollouts),
-            admission=admission,
-            admitted_version=sent.asked.version,
-        )
+        rollouts = tuple(replace(each, text=self._encoder.text(each.tokens)) for each in answered.rollouts)
+        self._come[admission] = replace(_begun(sent.asked, admission), rollouts=rollouts)
 
     def _replace_hung(self, now: float) -> None:
         why = f"no answer within {self._seconds:g} s, runtime.answer_seconds"
@@ -249,6 +238,17 @@ class ClusterGenerator:
         sent = self._open.pop(admission)
         self._load[sent.member.index] -= len(sent.asked.job.seeds)
         return sent.asked
+
+
+def _begun(asked: _Asked, admission: int) -> Group:
+    """A group without its answers."""
+    return Group(
+        prompt=asked.prompt,
+        prompt_tokens=asked.job.prompt,
+        rollouts=(),
+        admission=admission,
+        admitted_version=asked.version,
+    )
 
 
 @dataclass(kw_only=True, slots=True)

@@ -18,6 +18,7 @@ from scalerl.rollout.limits import Limits
 from scalerl.rollout.vllm import nccl
 from scalerl.rollout.vllm.engine import UpdateTimes, VllmEngine
 from scalerl.rollout.vllm.options import VllmOptions
+from scalerl.rollout.vllm.weight_file import as_file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,9 +65,10 @@ class GeneratorActor:
         rollouts = tuple(one for one in found if isinstance(one, Rollout))
         return Answered(rollouts=rollouts, num_prefilled=len(job.prompt))
 
-    async def take_up(self, version: int, weights: bytes, seconds: float) -> UpdateTimes:
+    async def take_up(self, version: int, weights: NDArray[np.uint8], seconds: float) -> UpdateTimes:
         """Go on under new weights; returns when the next token comes from them."""
-        return await self._started().take_up(version, weights, timeout=seconds)
+        with as_file(weights) as file:
+            return await self._started().take_up(version, file, timeout=seconds)
 
     async def join(self, init_info: dict[str, Any], first_rank: int, seconds: float) -> None:
         """Meet the trainers for weights over NCCL."""
@@ -82,7 +84,7 @@ class GeneratorActor:
 
     async def version(self) -> int:
         """The version that vLLM says it runs."""
-        return self._started().version
+        return await self._started().said_version()
 
     async def checksum(self) -> str:
         """Over the weights that vLLM computes with."""

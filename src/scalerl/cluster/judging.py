@@ -10,10 +10,11 @@ from typing import Any
 
 import ray
 
-from scalerl.cluster.calls import Reference, answer, end
+from scalerl.cluster.calls import FETCH_SECONDS, Reference, answer, cancel, end
 from scalerl.cluster.errors import LostError, TooManyRestartsError
 from scalerl.cluster.generation import LOOK_SECONDS
 from scalerl.cluster.pool import Limits
+from scalerl.errors import InputError, StoppedError
 from scalerl.records import Group
 from scalerl.rollout.generator import SeedOf
 from scalerl.run.groups import group_lines, read_groups
@@ -27,6 +28,8 @@ class _Verifier:
     index: int
     actor: Any
     load: int = 0
+    heard: float = 0.0
+    """When it last answered: it judges one call after the other, and others wait their turn."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -37,7 +40,7 @@ class _Handed:
     verifier: _Verifier
     actor: Any
     """Who the verifier was: all that it had in hand is lost with it, but it is replaced once."""
-    deadline: float
+    since: float
 
 
 class Verifiers:
@@ -57,39 +60,53 @@ class Verifiers:
         verifier = min(self._verifiers, key=lambda one: one.load)
         verifier.load += len(groups)
         call = verifier.actor.judged.remote(list(groups), seed_of, is_training)
-        deadline = time.monotonic() + self._limits.update
         return call, _Handed(
             groups=groups,
             seed_of=seed_of,
             is_training=is_training,
             verifier=verifier,
             actor=verifier.actor,
-            deadline=deadline,
+            since=time.monotonic(),
         )
 
     def fetch(self, call: Reference, handed: _Handed) -> list[Group]:
         """What a verifier says; `LostError` after it has been replaced."""
-        self.forget(handed)
         try:
-            return answer(call, self._limits.update, f"verifier {handed.verifier.index}")
+            found = answer(call, FETCH_SECONDS, f"verifier {handed.verifier.index}")
         except LostError as lost:
             self.replace(handed, str(lost))
             raise
+        except (StoppedError, InputError):
+            raise
+        except Exception as error:  # it lives and cannot: another would fare no better
+            raise StoppedError(f"verifier {handed.verifier.index} cannot judge: {error}") from error
+        self.forget(handed)
+        handed.verifier.heard = time.monotonic()
+        return found
+
+    def is_late(self, handed: _Handed) -> bool:
+        """Whether its verifier has said nothing for too long, to these groups or to others before them."""
+        return time.monotonic() > max(handed.since, handed.verifier.heard) + self._limits.update
 
     def replace(self, handed: _Handed, reason: str) -> None:
         """End the verifier that these groups were handed to, and start another, unless that was done already."""
         verifier = handed.verifier
         if handed.actor is not verifier.actor:
             return
-        self.num_restarts += 1
-        if self.num_restarts > self._limits.restarts:
-            raise TooManyRestartsError(
-                f"verifiers were replaced {self._limits.restarts} times, runtime.restarts; the last: {reason}"
-            )
-        self._tell(f"verifier {verifier.index} is replaced: {reason}")
-        end(verifier.actor)
-        verifier.actor, verifier.load = self._make(verifier.index, self.num_restarts), 0
-        self._wait_for(verifier)
+        while True:
+            self.num_restarts += 1
+            if self.num_restarts > self._limits.restarts:
+                raise TooManyRestartsError(
+                    f"verifiers were replaced {self._limits.restarts} times, runtime.restarts; the last: {reason}"
+                )
+            self._tell(f"verifier {verifier.index} is replaced: {reason}")
+            end(verifier.actor)
+            verifier.actor, verifier.load = self._make(verifier.index, self.num_restarts), 0
+            try:
+                self._wait_for(verifier)
+                return
+            except LostError as lost:  # try again with another, as often as the recipe allows
+                reason = str(lost)
 
     def forget(self, handed: _Handed) -> None:
         """These groups are no longer before their verifier."""
@@ -111,11 +128,13 @@ class ClusterCourt:
     def __init__(self, verifiers: Verifiers, seed_of: SeedOf, *, is_training: bool) -> None:
         self._verifiers, self._seed_of, self._is_training = verifiers, seed_of, is_training
         self._handed: dict[Reference, _Handed] = {}
+        self._judged: list[Group] = []
+        """What has come back and was not handed out: the look that found it may end in an error."""
 
     @property
     def is_idle(self) -> bool:
         """Whether everything that was handed in has come back."""
-        return not self._handed
+        return not (self._handed or self._judged)
 
     def judged(self, groups: Sequence[Group]) -> list[Group]:
         """Hand these in; what has been judged by now comes back, in order of admission."""
@@ -125,20 +144,23 @@ class ClusterCourt:
             return []
         patience = 0.0 if groups else LOOK_SECONDS
         done, _ = ray.wait(list(self._handed), num_returns=len(self._handed), timeout=patience, fetch_local=False)
-        found = [group for call in done for group in self._fetched(call)]
+        for call in done:
+            self._fetch(call)
         self._replace_hung()
+        found, self._judged = self._judged, []
         return sorted(found, key=lambda group: group.admission)
 
     def save(self, folder: Path) -> None:
         """Write down the groups that are before the verifiers: they are answered, and in no other list."""
-        waiting = [group for handed in self._handed.values() for group in handed.groups]
+        waiting = [*self._judged, *(group for handed in self._handed.values() for group in handed.groups)]
         (folder / UNJUDGED).write_bytes(group_lines(waiting))
 
     def load(self, folder: Path) -> None:
         """Hand in what was written there; what was under way before belongs to another past."""
-        for handed in self._handed.values():
+        for call, handed in self._handed.items():
+            cancel(call)
             self._verifiers.forget(handed)
-        self._handed = {}
+        self._handed, self._judged = {}, []
         if groups := list(read_groups(folder / UNJUDGED)):
             self._hand_in(groups)
 
@@ -146,17 +168,17 @@ class ClusterCourt:
         call, handed = self._verifiers.hand_in(groups, self._seed_of, self._is_training)
         self._handed[call] = handed
 
-    def _fetched(self, call: Reference) -> list[Group]:
-        handed = self._handed.pop(call)
+    def _fetch(self, call: Reference) -> None:
+        handed = self._handed[call]
         try:
-            return self._verifiers.fetch(call, handed)
+            self._judged += self._verifiers.fetch(call, handed)
         except LostError:
             self._hand_in(handed.groups)
-            return []
+        del self._handed[call]  # not before: what raises anything else ends the run, and these are in no other list
 
     def _replace_hung(self) -> None:
-        late = [(call, one) for call, one in self._handed.items() if one.deadline < time.monotonic()]
-        for call, one in late:
-            del self._handed[call]
-            self._verifiers.replace(one, "it has not answered in time")
-            self._hand_in(one.groups)
+        for call, one in list(self._handed.items()):
+            if self._verifiers.is_late(one):
+                self._verifiers.replace(one, "it has not answered in time")
+                self._hand_in(one.groups)
+                del self._handed[call]

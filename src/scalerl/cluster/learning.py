@@ -31,9 +31,11 @@ class ClusterTrainer:
         self.num_restarts = 0
         self.device = self._begin()
 
-    def update(self, groups: Sequence[Group], version: int) -> UpdateReport:
+    def update(self, groups: Sequence[Group], version: int, meanwhile: Callable[[], None]) -> UpdateReport:
         """Learn from a batch on all ranks; a loss that is not finite raises on all of them, and here."""
-        report: UpdateReport = self._all("update", ray.put(list(groups)), version)[0]
+        sent = ray.put(list(groups))
+        calls = [rank.update.remote(sent, version) for rank in self._ranks]
+        report: UpdateReport = self._answered(calls, self._recipe.runtime.update_seconds, meanwhile)[0]
         return replace(report, selection=select(groups, self._recipe.objective))
 
     def weights(self) -> Reference:
@@ -87,9 +89,11 @@ class ClusterTrainer:
     def _wait(self, calls: Sequence[Reference]) -> list[Any]:
         return self._answered(calls, self._recipe.runtime.update_seconds) if calls else []
 
-    def _answered(self, calls: Sequence[Reference], seconds: float) -> list[Any]:
+    def _answered(
+        self, calls: Sequence[Reference], seconds: float, meanwhile: Callable[[], None] | None = None
+    ) -> list[Any]:
         try:
-            return answers(calls, seconds, "trainer ranks")
+            return answers(calls, seconds, "trainer ranks", meanwhile)
         except LostError as lost:
             raise TrainersLostError(str(lost)) from lost
         except (StoppedError, InputError):

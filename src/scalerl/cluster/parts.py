@@ -45,6 +45,8 @@ def parts_on_cluster(recipe: Recipe, tell: Callable[[str], None] = lambda _: Non
     `tell` hears in words what is lost and replaced on the way.
     """
     has_gpus = ray.cluster_resources().get("GPU", 0) > 0 and recipe.runtime.device != "cpu"
+    if recipe.runtime.device == "cuda" and not has_gpus:
+        raise InputError('runtime.device is "cuda"; the cluster has no GPUs, expected "auto" or "cpu"')
     recipe = _resolved(recipe, has_gpus=has_gpus)
     sent = _with_folder(recipe)
     layout = Layout.of(recipe.runtime, has_gpus=has_gpus)

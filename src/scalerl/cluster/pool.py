@@ -68,6 +68,7 @@ class Pool:
 
     def replace(self, member: Member, reason: str) -> None:
         """End a generator and start another in its place, with the current weights."""
+        is_anew = False
         while True:
             self.num_restarts += 1
             if self.num_restarts > self._limits.restarts:
@@ -79,7 +80,8 @@ class Pool:
             member.take_place(self._make(member.index, self.num_restarts))
             try:
                 answer(member.actor.start.remote(), self._limits.start, member.name)
-                weights = self._transfer.weights()
+                weights = self._transfer.weights(is_anew=is_anew)
+                is_anew = True  # those that were there may have been lost with a machine
                 if weights is not None:
                     self._give(member, weights)
                 return
@@ -90,9 +92,10 @@ class Pool:
 
     def busy_seconds(self) -> float:
         """Time that generators had something to do, all together, so far; what a lost one did not tell is lost."""
-        for member in self.members:
+        until = time.monotonic() + LOOK_SECONDS
+        for member, call in [(one, one.actor.busy_seconds.remote()) for one in self.members]:
             try:
-                member.busy = answer(member.actor.busy_seconds.remote(), LOOK_SECONDS, member.name)
+                member.busy = answer(call, max(0.0, until - time.monotonic()), member.name)
             except LostError:
                 continue  # whoever waits for its answers will replace it
         return sum(one.busy_before + one.busy for one in self.members)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scalerl.cluster.errors import AnswersFailedError, LostError, TooManyRestartsError, TrainersLostError
+from scalerl.cluster.errors import LostError, TooManyRestartsError, TrainersLostError
 from scalerl.cluster.learning import ClusterTrainer
+from scalerl.errors import StoppedError
 from scalerl.pipeline.running import Started, charge_redone
 
 
@@ -16,24 +17,36 @@ def run(started: Started, tell: Callable[[str], None]) -> None:
     most = started.parts.recipe.runtime.restarts
     if started.run.latest_checkpoint() is None:
         started.loop.keep()  # there is always something to go back to
-    lost: LostError | None = None
+    is_whole = True
     while True:
         try:
-            if lost is not None:
+            if not is_whole:
                 _roll_back(started, trainer)
+            is_whole = True
             started.loop.run()
             return
-        except (AnswersFailedError, TooManyRestartsError):
-            started.loop.keep()  # the trainers are whole: nothing that was learned is lost
-            raise
         except TrainersLostError as problem:
-            lost = problem
+            is_whole = False
             if trainer.num_restarts >= most:
                 raise TooManyRestartsError(
                     f"trainer ranks were restarted {most} times, runtime.restarts; the last: {problem}. "
                     "The last checkpoint is whole: --resume goes on from there"
                 ) from problem
             tell(f"{problem}; all ranks go back to the last checkpoint")
+        except StoppedError as problem:
+            if is_whole:  # on the way back there is nothing worth keeping but the checkpoint that is there
+                _keep(started, problem)
+            raise
+
+
+def _keep(started: Started, problem: StoppedError) -> None:
+    """Nothing that was learned is lost with a run that ends, unless the trainers are."""
+    try:
+        started.loop.keep()
+    except LostError as another:
+        raise StoppedError(
+            f"{problem}; this moment could not be kept ({another}), the last checkpoint is whole"
+        ) from problem
 
 
 def _roll_back(started: Started, trainer: ClusterTrainer) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from shutil import which
 from typing import Any
 
+from scalerl.cluster.errors import first_line
 from scalerl.cluster.layout import Layout
 from scalerl.errors import InputError
 from scalerl.recipe.sections import RuntimeSection
@@ -35,7 +36,7 @@ def joined(address: str | None, runtime: RuntimeSection) -> Generator[None]:
         ray.init(namespace=NAMESPACE, log_to_driver=False, **_options(address, runtime))
     except (ConnectionError, ValueError, RuntimeError, RayError) as problem:
         where = "no cluster could be started" if address is None else f"--address is {address!r}; nobody answers"
-        raise InputError(f"{where}: {str(problem).splitlines()[0]}") from problem
+        raise InputError(f"{where}: {first_line(problem)}") from problem
     try:
         yield
     finally:

@@ -78,12 +78,15 @@ class TrainerActor:
         report = self._ready().update(groups, version)
         return replace(report, selection=select((), self._recipe.objective)) if self._rank == 0 else None
 
-    def weights(self) -> tuple[int, bytes]:
-        """The whole model as a safetensors file, made by all ranks, returned by the first; its size before it."""
+    def weights(self) -> tuple[int, NDArray[np.uint8]]:
+        """A safetensors file of the whole model, made by all ranks, returned by the first; its size before it.
+
+        As an array: Ray hands it over without another copy.
+        """
         assert self._policy is not None
         found = self._policy.saved_weights()
         written = save(found) if self._rank == 0 else b""
-        return len(written), written
+        return len(written), np.frombuffer(written, np.uint8)
 
     def broadcast(
         self, version: int, generators: Sequence[Any], group: int, seconds: float

@@ -11,6 +11,8 @@ from scalerl.cluster.calls import Reference, answer
 from scalerl.cluster.members import Member
 from scalerl.rollout.vllm.engine import UpdateTimes
 
+LOOK_SECONDS = 60.0
+"""How long generators may take, all of them, to say that they are there."""
 MEASURED = ("pause", "load", "resume")
 """Phases of an update that a generator times."""
 
@@ -30,8 +32,12 @@ class Transfer(Protocol):
         """Have all of them run the trainer's weights of this moment."""
         ...
 
-    def weights(self) -> Reference | None:
-        """The weights that were published last, for a newcomer; None before the first time."""
+    def weights(self, *, is_anew: bool) -> Reference | None:
+        """The weights that were published last, for a newcomer; None before the first time.
+
+        `is_anew`: put together again by the trainers, who may stand at the next version by then. That does no harm:
+        probabilities are those of the weights that were drawn from, and a stamp is too old rather than too new.
+        """
         ...
 
 
@@ -66,8 +72,10 @@ class StoreTransfer:
                 failed.append((member, str(error)))
         return Published(times=_times(gathered - began, found), failed=failed)
 
-    def weights(self) -> Reference | None:
+    def weights(self, *, is_anew: bool) -> Reference | None:
         """What was gathered last."""
+        if is_anew and self._weights is not None:
+            self._weights = self._trainer.weights()
         return self._weights
 
 
@@ -90,30 +98,44 @@ class NcclTransfer:
         self._trainer, self._seconds = trainer, seconds
         self._is_published = False
         self._group: tuple[int, list[Any]] = (0, [])
+        self._suspects: list[Any] = []
+        """Who took part in a broadcast that failed: vLLM may wait in it for ever."""
 
     def publish(self, version: int, members: Sequence[Member]) -> Published:
         """Broadcast to those that answer; the others are named."""
         self._is_published = True
-        present: list[Member] = []
-        failed: list[tuple[Member, str]] = []
-        for member, call in [(one, one.actor.process.remote()) for one in members]:
-            try:
-                answer(call, self._seconds, member.name)
-                present.append(member)
-            except Exception as error:  # it is replaced, and not waited for
-                failed.append((member, str(error)))
-        found = self._broadcast(version, [one.actor for one in present]) if present else []
+        failed = self._absent(members)
+        absent = [member for member, _ in failed]
+        present = [one.actor for one in members if one not in absent]
+        found = self._broadcast(version, present) if present else []
         return Published(times=_times(0.0, found), failed=failed)
 
-    def weights(self) -> Reference | None:
-        """What the trainers hold now, which is what was published last."""
+    def weights(self, *, is_anew: bool) -> Reference | None:
+        """What the trainers hold now."""
         return self._trainer.weights() if self._is_published else None
+
+    def _absent(self, members: Sequence[Member]) -> list[tuple[Member, str]]:
+        """Who must not be waited for; vLLM itself is asked, which may hang in a process that lives."""
+        failed: list[tuple[Member, str]] = []
+        until = time.monotonic() + min(self._seconds, LOOK_SECONDS)
+        for member, call in [(one, one.actor.version.remote()) for one in members]:
+            try:
+                answer(call, max(0.0, until - time.monotonic()), member.name)
+            except Exception as error:  # it is replaced, and not waited for
+                failed.append((member, str(error)))
+            else:
+                if any(member.actor is one for one in self._suspects):
+                    failed.append((member, "took part in a broadcast that failed"))
+        return failed
 
     def _broadcast(self, version: int, actors: list[Any]) -> list[UpdateTimes]:
         number, before = self._group
         if len(actors) != len(before) or any(one is not other for one, other in zip(actors, before, strict=True)):
             self._group = number + 1, actors
-        return self._trainer.broadcast(version, actors, self._group[0])
+        self._suspects = actors
+        found = self._trainer.broadcast(version, actors, self._group[0])
+        self._suspects = []
+        return found
 
 
 def _times(gathered: float, found: Sequence[UpdateTimes]) -> dict[str, float]:

@@ -24,8 +24,8 @@ class VerifierActor:
         self._encoder = Encoder(load_tokenizer(recipe.model.path), recipe.prompt, stops)
         task = task_of(recipe.task, num_held_out=recipe.evaluation.prompts)
         self._own = Judge(task, workers=recipe.runtime.judges)
-        controlled = recipe.reward != "task"
-        self._rewarding = Judge(training_judge(task, recipe.reward)) if controlled else self._own
+        rewarding = training_judge(task, recipe.reward)
+        self._rewarding = self._own if rewarding is task else Judge(rewarding, workers=recipe.runtime.judges)
 
     def process(self) -> int:
         """The number of this process."""

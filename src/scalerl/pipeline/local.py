@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
 from scalerl.model.policy import Policy
 from scalerl.recipe.recipe import Recipe
+from scalerl.records import Group
 from scalerl.trainer import sharded_checkpoint
 from scalerl.trainer.sharded_checkpoint import SHARDS
 from scalerl.trainer.step import Trainer
+from scalerl.trainer.update_report import UpdateReport
 
 TRAINER = "trainer.safetensors"
 """File of a checkpoint: master weights, moments and counts."""
@@ -22,6 +25,12 @@ class LocalTrainer(Trainer):
     def __init__(self, policy: Policy, recipe: Recipe) -> None:
         super().__init__(policy, recipe)
         self._device = str(policy.device)
+
+    def update(
+        self, groups: Sequence[Group], version: int, meanwhile: Callable[[], None] = lambda: None
+    ) -> UpdateReport:
+        """Learn from a batch; nothing happens meanwhile on one device."""
+        return super().update(groups, version)
 
     def save(self, folder: Path) -> None:
         """Write down weights and optimizer."""

@@ -1,8 +1,8 @@
 """The training loop: ask, answer, judge, hand over; take a batch, learn, publish, look, remember.
 
-One process, one device: generation goes on until the trainer may take a batch, then one update is made while the
-sequences in flight stand still, and they go on under the new weights. Everything that happens follows from the
-recipe and the order written here, so that a run can be taken up again bit for bit on a CPU.
+Generation goes on until the trainer may take a batch, then one update is made, and the sequences in flight go on
+under the new weights. On one device they stand still meanwhile, and all that happens follows from the recipe and
+the order written here, so that a run can be taken up again bit for bit on a CPU; on a cluster they go on.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Loop:
         """Judged groups that no batch has used up, by admission."""
         self._kept_at = -1
         """Step of the last checkpoint; one that was cut short mid-step does not count."""
+        self._trouble: StoppedError | None = None
+        """What ends the run as soon as the step under way has been told of."""
 
     @property
     def step(self) -> int:
@@ -73,13 +75,18 @@ class Loop:
             while not self._is_stopping():
                 if self._parts.staleness.may_take():
                     return True
-                self._admit()
-                for group in self._parts.court.judged(self._parts.generator.advance()):
-                    self._hand_over(group)
-                for admission in self._parts.generator.given_up():
-                    self._parts.staleness.give_back(admission)
+                self._go_on()
                 self._refuse_to_wait_for_nothing()
         return False
+
+    def _go_on(self) -> None:
+        """Admit what may start, decode a little, and take what has been judged."""
+        parts = self._parts
+        self._admit()
+        for group in parts.court.judged(parts.generator.advance()):
+            self._hand_over(group)
+        for admission in parts.generator.given_up():
+            parts.staleness.give_back(admission)
 
     def _refuse_to_wait_for_nothing(self) -> None:
         parts = self._parts
@@ -112,17 +119,28 @@ class Loop:
         for ticket in tickets:
             del self._waiting[ticket.number]
         parts.staleness.updated()
-        parts.generator.take_up(self.step)
+        self._until_told(lambda: parts.generator.take_up(self.step))
         self._charge(report)
         raised = self._chronicle.stepped(self.step, groups, report, before, Reading.of(parts.ledger))
         for alarm in raised:
             if alarm.stops_run:
                 self.keep()
                 raise StoppedError(alarm.text)
+        if self._trouble is not None:
+            trouble, self._trouble = self._trouble, None
+            raise trouble
+
+    def _until_told(self, work: Callable[[], None]) -> None:
+        """Put off what ends the run until the step that was made has been told of."""
+        if self._trouble is None:
+            try:
+                work()
+            except StoppedError as trouble:
+                self._trouble = trouble
 
     def _update(self, groups: list[Group]) -> UpdateReport:
         try:
-            return self._parts.trainer.update(groups, self.step)
+            return self._parts.trainer.update(groups, self.step, lambda: self._until_told(self._go_on))
         except NonFiniteError:
             self.keep()  # no weight has moved: the last usable state is kept
             raise

@@ -146,11 +146,15 @@ def propose(
     Splits are tried in the order of a bound on what they can do; the search ends when the bound of the next is
     below what has been found. k goes up to that of the template, from which kind, slots and the rest are taken.
     """
-    if gpus < 1 + least_trainers:
-        raise InputError(f"{gpus} GPUs are too few; expected one generator and {least_trainers} trainers at least")
+    each = template.tensor_parallel
+    if gpus < each + least_trainers:
+        raise InputError(
+            f"{gpus} GPUs are too few; expected {each + least_trainers} at least: "
+            f"one generator of {each} and {least_trainers} trainers"
+        )
     splits = [
-        replace(template, place="cluster", generators=gpus - trainers, trainers=trainers)
-        for trainers in range(least_trainers, gpus)
+        replace(template, place="cluster", generators=generators, trainers=gpus - generators * each)
+        for generators in range(1, (gpus - least_trainers) // each + 1)
     ]
     mean = workload.lengths.typical()
     bounds = {one: _most_tokens_per_second(one, rates, workload, mean) for one in splits}

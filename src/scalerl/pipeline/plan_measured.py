@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from scalerl.run.groups import read_groups
 from scalerl.run.names import RECIPE, by_step
 
 METRICS, ROLLOUTS = "metrics.jsonl", "rollouts"
+FITTING_ROUNDS = 5
 UPDATE, IDLE = "cluster/update_publish_seconds", "cluster/generators_idle_share"
 
 
@@ -59,12 +60,12 @@ def measured(place: Path) -> Plan:
     layout = _layout(recipe)
     workload = Workload(prompts=recipe.batch.prompts, samples=recipe.batch.samples, lengths=lengths)
     if layout.place == "cluster":
-        return Plan(layout=layout, rates=_cluster_rates(steps, recipe), workload=workload, notes=notes)
+        return Plan(layout=layout, rates=_cluster_rates(steps, layout, workload), workload=workload, notes=notes)
     return Plan(layout=layout, rates=_rates(steps, layout, workload, recipe), workload=workload, notes=notes)
 
 
 def _layout(recipe: Recipe) -> Layout:
-    """Who ran where; a driver admits groups between updates, so trainers and admissions take turns."""
+    """Who ran where."""
     runtime, off_policy = recipe.runtime, recipe.off_policy
     is_local = runtime.kind == "local"
     return Layout(
@@ -74,8 +75,8 @@ def _layout(recipe: Recipe) -> Layout:
         k=off_policy.k,
         kind=off_policy.kind,
         ahead=off_policy.ahead,
+        tensor_parallel=1 if is_local else runtime.tensor_parallel,
         place="local" if is_local else "cluster",
-        admits_while_training=False,
     )
 
 
@@ -162,15 +163,22 @@ def _rates(steps: Measured, layout: Layout, workload: Workload, recipe: Recipe) 
     )
 
 
-def _cluster_rates(steps: Measured, recipe: Recipe) -> Rates:
-    """Rates of a run whose parts worked side by side; the metrics charge its seconds for every device."""
-    runtime = recipe.runtime
-    devices = runtime.generators * runtime.tensor_parallel + runtime.trainers
-    busy = steps.seconds / devices * runtime.generators * (1 - steps.generators_idle)
+def _cluster_rates(steps: Measured, layout: Layout, workload: Workload) -> Rates:
+    """Rates under which simulated generators are busy as long as the real ones were, with what was in flight.
+
+    The metrics charge seconds for every device.
+    """
+    wall, training = steps.seconds / layout.gpus, steps.training_seconds / layout.gpus
+    busy = max(wall * (1 - steps.generators_idle), 1e-9)
     trained = max(steps.trained_tokens, 1.0)
-    return Rates(
-        generation=((float(recipe.engine.slots), steps.generated_tokens / max(busy, 1e-9)),),
-        training=((float(runtime.trainers), trained * devices / max(steps.training_seconds, 1e-9)),),
+    rates = Rates(
+        generation=((float(layout.slots), steps.generated_tokens / (busy * layout.generators)),),
+        training=((float(layout.trainers), trained / max(training, 1e-9)),),
         update_seconds=steps.update_seconds,
         trained_ratio=trained / max(steps.answer_tokens, 1.0),
     )
+    for _ in range(FITTING_ROUNDS):
+        found = predict(layout, rates, workload, steps=40)
+        ratio = found.seconds * found.generators.busy / busy
+        rates = replace(rates, generation=tuple((count, speed * ratio) for count, speed in rates.generation))
+    return rates

@@ -16,7 +16,7 @@ from scalerl.recipe.sections import Scheme
 _KEYS: dict[str, tuple[str, ...]] = {
     "batch": ("prompts", "samples"),
     "off_policy": ("kind", "k", "ahead"),
-    "layout": ("place", "generators", "trainers", "slots", "admits_while_training"),
+    "layout": ("place", "generators", "tensor_parallel", "trainers", "slots", "admits_while_training"),
     "lengths": ("kind", "mean", "spread", "most", "values"),
     "rates": tuple(field.name for field in fields(Rates)),
 }
@@ -123,6 +123,7 @@ def _layout(values: Mapping[str, Any]) -> Layout:
     return Layout(
         generators=values.get("layout.generators", 1),
         trainers=values.get("layout.trainers", 1),
+        tensor_parallel=values.get("layout.tensor_parallel", 1),
         slots=values["layout.slots"],
         k=values.get("off_policy.k", 8),
         kind=values.get("off_policy.kind", "pipeline"),

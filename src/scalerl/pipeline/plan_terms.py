@@ -144,13 +144,15 @@ class Layout:
     k: int
     kind: Scheme = "pipeline"
     ahead: int = 0
+    tensor_parallel: int = 1
+    """GPUs of one generator."""
     place: Place = "cluster"
     """`local`: generation and training take turns on one device."""
     admits_while_training: bool = True
     """Whether groups start and are handed over while the trainers are busy; on one device they never are."""
 
     def __post_init__(self) -> None:
-        for name in ("generators", "trainers", "slots"):
+        for name in ("generators", "trainers", "slots", "tensor_parallel"):
             if getattr(self, name) < 1:
                 raise InputError(f"layout.{name} is {getattr(self, name)}; expected 1 or more")
         if self.k < 0:
@@ -161,7 +163,7 @@ class Layout:
     @property
     def gpus(self) -> int:
         """Devices that are paid for."""
-        return 1 if self.place == "local" else self.generators + self.trainers
+        return 1 if self.place == "local" else self.generators * self.tensor_parallel + self.trainers
 
 
 def _between(points: Points, count: float) -> float:

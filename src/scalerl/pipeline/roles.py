@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -91,8 +91,8 @@ class Judging(Protocol):
 class Learning(Protocol):
     """Moves the weights."""
 
-    def update(self, groups: Sequence[Group], version: int) -> UpdateReport:
-        """Learn from a batch under the weights of this version."""
+    def update(self, groups: Sequence[Group], version: int, meanwhile: Callable[[], None]) -> UpdateReport:
+        """Learn from a batch under the weights of this version; who learns elsewhere goes on with `meanwhile`."""
         ...
 
     def save(self, folder: Path) -> None:

@@ -110,13 +110,13 @@ class VllmEngine:
         self.num_sampled += len(rollout.tokens)
         return rollout
 
-    async def take_up(self, version: int, weights: Path | bytes, *, timeout: float) -> UpdateTimes:
-        """Go on under new weights: a safetensors file, or its bytes, that holds the whole model by its saved names.
+    async def take_up(self, version: int, weights: Path, *, timeout: float) -> UpdateTimes:
+        """Go on under new weights: a safetensors file that holds the whole model by its saved names.
 
         Weights of another shape are refused before anything is touched. Any later failure leaves the engine paused.
         """
         self.refuse_unlike(shapes_of(weights))
-        given = weights if isinstance(weights, bytes) else str(weights.resolve())
+        given = str(weights.resolve())
         return await self.change(version, lambda: self._call("scalerl_load", given, within=timeout), timeout)
 
     def refuse_unlike(self, shapes: Shapes) -> None:
@@ -138,6 +138,10 @@ class VllmEngine:
                 await self.vllm.resume_generation()
             self._is_open.set()
             return UpdateTimes(pause=paused - began, load=loaded - paused, resume=perf_counter() - loaded)
+
+    async def said_version(self) -> int:
+        """The version that vLLM itself says it runs: an engine that hangs does not say it."""
+        return int(await asyncio.wait_for(self.vllm.get_weight_version(), self._options.call_seconds))
 
     async def checksum(self) -> str:
         """Over the weights that vLLM computes with, not those it was sent; ranks in order."""

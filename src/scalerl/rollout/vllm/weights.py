@@ -13,10 +13,8 @@ Shapes = dict[str, tuple[int, ...]]
 _HEAD = "lm_head.weight"
 
 
-def shapes_of(weights: Path | bytes) -> Shapes:
-    """Names and shapes in a safetensors file, or in its bytes; refuses one that is not there or not whole."""
-    if isinstance(weights, bytes):
-        return _shapes("the weights", weights[:8], weights[8:], len(weights))
+def shapes_of(weights: Path) -> Shapes:
+    """Names and shapes in a safetensors file; refuses one that is not there or not whole."""
     if not weights.is_file():
         raise VllmError(f"{weights} is not there; expected a safetensors file")
     with weights.open("rb") as file:

@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import load
 from torch import Tensor
 from torch.nn import Module
 
@@ -36,8 +35,8 @@ class WeightWorker:
         """Die with the process that started the engine."""
         follow(parent)
 
-    def scalerl_load(self, weights: str | bytes) -> None:
-        """Load a whole model from a safetensors file or its bytes; the engine is paused and has looked at it."""
+    def scalerl_load(self, weights: str) -> None:
+        """Load a whole model from a safetensors file; the engine is paused and has looked at it."""
         model: Module = self.model_runner.get_model()
         tensors = _tensors(weights)
         _forget_packed_experts(model)
@@ -49,10 +48,8 @@ class WeightWorker:
         return checksum(self.model_runner.get_model())
 
 
-def _tensors(weights: str | bytes) -> Iterator[tuple[str, Tensor]]:
-    """Names and tensors; a file is opened at once and read as it is loaded."""
-    if isinstance(weights, bytes):
-        return iter(load(weights).items())
+def _tensors(weights: str) -> Iterator[tuple[str, Tensor]]:
+    """Names and tensors; the file is opened at once and read as it is loaded."""
     file: Any = safe_open(weights, framework="pt")
     return ((name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118, it is not a dict
 
