@@ -5,7 +5,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: setup demo forecast test test-cluster soak lint fuzz bench clean
+.PHONY: setup bubblewrap demo forecast test test-cluster soak soak-sandbox lint fuzz bench bench-cluster clean
 
 setup: .venv/ready
 
@@ -13,6 +13,13 @@ setup: .venv/ready
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
+
+# What isolates model-written programs; installed where that can be done without asking.
+bubblewrap:
+	@if command -v bwrap > /dev/null; then exit 0; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends bubblewrap; \
+	else echo 'bwrap is missing: install the package bubblewrap (sudo apt-get install bubblewrap)' >&2; exit 1; fi
 
 # A run that was begun goes on where it stopped.
 demo: setup
@@ -23,7 +30,7 @@ forecast: setup
 	mkdir -p out
 	$(BIN)/scalerl report examples/curves/batch-2048.csv examples/curves/batch-768.csv --until 25000 --at 50000 -o out/report.html
 
-test: lint
+test: lint bubblewrap
 	$(BIN)/python -m pytest -n 2
 
 # vLLM for CPUs has an environment of its own: a repackaging that only tests use, without what it does not need here.
@@ -41,6 +48,10 @@ test-cluster: .venv-cluster/ready
 soak: .venv-cluster/ready
 	.venv-cluster/bin/python -m pytest tests/cluster -m soak
 
+# 10,000 programs, good, wrong and hostile, through the sandbox: about two minutes on two cores.
+soak-sandbox: setup bubblewrap
+	SCALERL_SUBMISSIONS=10000 $(BIN)/python -m pytest tests/sandbox/test_soak.py -s
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -50,12 +61,16 @@ lint: setup
 fuzz: setup
 	$(BIN)/python -m pytest tests/scaling/test_any_curve.py tests/readers/test_read_anything.py --hypothesis-profile=long
 
-bench: setup
+bench: setup bubblewrap
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/calibration.py
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/precision.py --layers 4
 	$(BIN)/python bench/schedules.py
+	$(BIN)/python bench/sandbox.py
+
+bench-cluster: .venv-cluster/ready
+	.venv-cluster/bin/python bench/cluster.py
 
 clean:
 	rm -rf .venv .venv-cluster build dist out

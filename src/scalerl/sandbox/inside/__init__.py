@@ -1,0 +1,1 @@
+"""What runs inside bubblewrap: standard library only, and nothing of the rest of this package."""

@@ -1,0 +1,22 @@
+"""A bwrap that is a program of ours."""
+
+import sys
+from pathlib import Path
+
+from scalerl import sandbox
+
+# The socket's number is its last argument but one; whoever starts it waits for its other descriptors to close.
+BEGIN = """#!{python}
+import os, socket, sys, time
+sys.path.insert(0, {inside!r})
+number = int(sys.argv[-2])
+os.closerange(3, number)
+os.closerange(number + 1, 1000)
+"""
+
+
+def fake_bwrap(folder, body):
+    """Put one into a folder."""
+    script = folder / "bwrap"
+    script.write_text(BEGIN.format(python=sys.executable, inside=str(Path(sandbox.__file__).parent)) + body)
+    script.chmod(0o755)

@@ -1,0 +1,85 @@
+"""Hundreds of programs of every kind, good, wrong and hostile, and nothing grows; 10,000 by `make soak-sandbox`."""
+
+import os
+import random
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from hostile import HOSTILE
+from test_worker import below, wait_until
+
+from scalerl.sandbox import Job, Limits, Sandbox
+
+SUBMISSIONS = int(os.environ.get("SCALERL_SUBMISSIONS", "300"))
+WORKERS = 2
+SLOW = {"deep recursion", "deep recursion in C", "small objects", "large source", "zip bomb"}
+
+
+def jobs(count):
+    """Jobs and the kinds they may come to: two of three are honest, one of nine of these wrong."""
+    draw = random.Random(0)
+    quick = [one for one in HOSTILE if one.name not in SLOW]
+    for number in range(count):
+        if draw.random() < 2 / 3:
+            wrong = draw.random() < 1 / 9
+            source = "print(1 / 0)" if wrong else "n = int(input())\nprint(sum(i * i for i in range(n)))"
+            yield Job(source=source, stdin=str(number % 1000)), (("error",) if wrong else ("done",))
+        else:
+            one = draw.choice(quick)
+            slow = "time" in one.kinds or "memory" in one.kinds
+            limits = replace(one.limits, seconds=0.05 if slow else 20, memory_mib=256)
+            yield Job(source=one.source, entry=one.entry, limits=limits), (*one.kinds, *(("time",) if slow else ()))
+
+
+def measured(num_processes):
+    """What could leak, here and behind the wall, once there are no more processes than that."""
+    wait_until(lambda: len(below(os.getpid())) == num_processes)  # the last keepers end after they have answered
+    inner = below(os.getpid())
+    return {
+        "descriptors": sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in (os.getpid(), *inner)),
+        "mounts": sum(len(Path(f"/proc/{pid}/mountinfo").read_text().splitlines()) for pid in inner),
+        "MiB here": resident(os.getpid()),
+        "MiB behind the wall": sum(map(resident, inner)),
+    }
+
+
+def resident(pid):
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20), 1)
+
+
+def kinds(sandbox, pairs):
+    """Run all, so many at a time, and count the kinds of outcome; nothing else is kept."""
+    counted, lock = Counter(), threading.Lock()
+
+    def work(_):
+        while True:
+            with lock:
+                job, expected = next(pairs, (None, None))
+            if job is None:
+                return
+            outcome = sandbox.run(job)
+            assert outcome.kind in expected, (outcome.kind, outcome.detail, job.source[:300])
+            with lock:
+                counted[outcome.kind] += 1
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(work, range(WORKERS)))
+    return counted
+
+
+def test_nothing_grows():
+    num_processes = len(below(os.getpid())) + 2 * WORKERS  # bubblewrap and fork server
+    with Sandbox() as sandbox:
+        wait = Job(source="import time\ntime.sleep(0.5)", limits=Limits(seconds=60))
+        kinds(sandbox, iter([(wait, ("done",))] * WORKERS))  # all workers are up
+        kinds(sandbox, jobs(100))
+        before = measured(num_processes)
+        print(kinds(sandbox, jobs(SUBMISSIONS)), before, after := measured(num_processes))
+    assert after["descriptors"] == before["descriptors"]
+    assert after["mounts"] == before["mounts"]
+    assert after["MiB here"] < before["MiB here"] + 16
+    assert after["MiB behind the wall"] < before["MiB behind the wall"] + 4

@@ -1,0 +1,189 @@
+"""Workers that die, hang, talk nonsense or lose their owner cost what they were doing and nothing else."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from fake import fake_bwrap
+
+from scalerl.sandbox import Job, Limits, Sandbox, worker
+
+WHOLE = 4  # a worker at work: bubblewrap, the fork server, a keeper and a program
+FINE = Job(source="print('fine')")
+
+
+@pytest.fixture
+def pretend(tmp_path, monkeypatch):
+    """Let a program of ours be bubblewrap."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return lambda body: fake_bwrap(tmp_path, body)
+
+
+def below(pid):
+    """The processes below one, whichever of its threads started them."""
+    try:
+        lists = [(task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:  # it has just ended
+        return []
+    found = [int(one) for text in lists for one in text.split()]
+    return sorted({*found, *(inner for one in found for inner in below(one))})
+
+
+def workers():
+    return below(os.getpid())
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_worker_that_died_idle_is_replaced():
+    with Sandbox() as sandbox:
+        before = set(workers())
+        assert sandbox.run(FINE).stdout == "fine\n"
+        for pid in set(workers()) - before:
+            os.kill(pid, signal.SIGKILL)
+        assert sandbox.run(FINE).stdout == "fine\n"
+
+
+def test_a_worker_that_is_killed_at_work_costs_nothing_but_time():
+    with Sandbox() as sandbox, ThreadPoolExecutor(1) as pool:
+        before = set(workers())
+        asked = pool.submit(
+            sandbox.run, Job(source="import time\ntime.sleep(3)\nprint(1)", limits=Limits(seconds=60))
+        )
+        wait_until(lambda: len(set(workers()) - before) == WHOLE)
+        for pid in set(workers()) - before:
+            os.kill(pid, signal.SIGKILL)
+        assert asked.result().stdout == "1\n"
+
+
+def test_closing_breaks_off_what_runs():
+    with Sandbox() as sandbox, ThreadPoolExecutor(1) as pool:
+        before = set(workers())
+        asked = pool.submit(sandbox.run, Job(source="import time\ntime.sleep(500)", limits=Limits(seconds=1000)))
+        wait_until(lambda: len(set(workers()) - before) == WHOLE)
+        sandbox.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            asked.result(timeout=60)
+        wait_until(lambda: not set(workers()) - before)
+
+
+def test_a_sandbox_belongs_to_one_process():
+    with Sandbox() as sandbox:
+        sandbox.run(FINE)
+        child = os.fork()
+        if child == 0:
+            try:
+                sandbox.run(FINE)
+            except RuntimeError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert sandbox.run(FINE).stdout == "fine\n"
+
+
+def test_where_bubblewrap_fails_the_sandbox_is_broken_and_says_why(pretend):
+    pretend("sys.exit('No permissions to create a new namespace')")
+    with Sandbox() as sandbox:
+        outcome = sandbox.run(FINE)
+    assert outcome.kind == "broken"
+    assert "No permissions to create a new namespace" in outcome.detail
+
+
+@pytest.mark.parametrize("nonsense", [
+    b"\xff\xff\xff\xff", b"\0\0\0\x02[]", b"\0\0\0\x03{{{", b"\0\0\0\x02\xff\xfe", b"\0\0\0\x05",
+    b"\0\0\0\x50" + b"[" * 80,
+])  # fmt: skip
+def test_nonsense_instead_of_a_greeting_is_broken(pretend, nonsense):
+    pretend(f"socket.socket(fileno=number).sendall({nonsense!r})")
+    with Sandbox() as sandbox:
+        assert sandbox.run(FINE).kind == "broken"
+
+
+ANSWERS = """
+from inside import frames
+connection = socket.socket(fileno=number)
+frames.send(connection, {"ready": True})
+while True:
+    job = frames.receive(connection)
+    answer = {"kind": "done", "stdout": "", "result": None, "detail": "", "seconds": 0.0}
+    if job["source"]:
+        EVIL
+    frames.send(connection, answer)
+"""
+
+
+@pytest.mark.parametrize("evil", [
+    "sys.exit(1)",
+    "time.sleep(1000)",
+    "answer['kind'] = 'passed'",
+    "answer['stdout'] = 3",
+    "answer['result'] = [1]",
+    "answer['more'] = 1",
+    "answer['seconds'] = 'long'",
+    "answer['stdout'] = 'x' * 10_000_000",
+    "del answer['kind']",
+    "connection.sendall(b'\\0\\0\\0\\2hi')",
+])  # fmt: skip
+def test_a_program_that_takes_its_workers_along_is_to_blame_if_others_still_run(pretend, monkeypatch, evil):
+    pretend(ANSWERS.replace("EVIL", evil))
+    monkeypatch.setattr(worker, "GRACE_SECONDS", 2.0)
+    with Sandbox() as sandbox:
+        assert sandbox.run(Job(source="evil", limits=Limits(seconds=0.1))).kind == "forbidden"
+        assert sandbox.run(Job(source="")).kind == "done"
+
+
+OWNER = """
+import sys, threading, time
+from scalerl.sandbox import Job, Limits, Sandbox
+sandbox = Sandbox()
+run = lambda: sandbox.run(Job(source="import time\\nwhile True: pass", limits=Limits(seconds=1000)))
+threading.Thread(target=run, daemon=True).start()
+sandbox.run(Job(source=""))
+print("ready", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_when_the_owner_is_killed_nothing_is_left(number):
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert owner.stdout.readline() == b"ready\n"
+    wait_until(lambda: len(below(owner.pid)) == WHOLE + 2)  # one worker at work, and an idle one
+    left = below(owner.pid)
+    owner.send_signal(number)
+    owner.wait(60)
+    wait_until(lambda: not any(map(is_alive, left)))
+    owner.stdout.close()
+
+
+def test_an_interrupt_typed_at_the_terminal_does_not_reach_workers():
+    with Sandbox() as sandbox:
+        before = set(workers())
+        sandbox.run(FINE)
+        sessions = {os.getsid(pid) for pid in set(workers()) - before}
+    assert os.getsid(0) not in sessions
+    assert sessions
+
+
+def test_a_closed_sandbox_says_so():
+    sandbox = Sandbox()
+    sandbox.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        sandbox.run(Job(source=""))
