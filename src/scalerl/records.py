@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ending = Literal["stopped", "truncated"]
+VERDICT_KINDS = ("passed", "wrong", "runtime error", "time", "memory", "output", "forbidden", "judge error")
+"""What can become of a program: it passed its tests, or how the first failed; the last is the judge's own fault."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +37,8 @@ class Verdict:
     score: float
     passed: bool
     error: str = ""
+    kind: str = ""
+    """Why, in a word or two, where a task tells: of code one of `VERDICT_KINDS`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +88,11 @@ class Group:
     def judged(self) -> tuple[Rollout, ...]:
         """The rollouts that a judge could judge."""
         return tuple(one for one in self.rollouts if one.verdict is not None and not one.verdict.error)
+
+    @property
+    def verdict_kinds(self) -> Counter[str]:
+        """How many rollouts have each kind of verdict; nothing where the task tells no kinds."""
+        return Counter(one.verdict.kind for one in self.rollouts if one.verdict is not None and one.verdict.kind)
 
     @property
     def pass_rate(self) -> float:

@@ -1,5 +1,7 @@
 """What the options that read and cut a run do."""
 
+import re
+
 import pytest
 
 
@@ -58,6 +60,23 @@ def test_compare_matches_tasks_by_name(scalerl, mixture):
     assert [record["task"] for record in records] == ["maths", "code"]
     assert all(record["pairs"][0]["probability_better"] > 0.9 for record in records)
     assert all([recipe["name"] for recipe in record["recipes"]] == ["a", "b"] for record in records)
+
+
+def test_compare_tells_each_task_apart_for_people(scalerl, mixture):
+    out = scalerl("compare", mixture("a", 0.6), mixture("b", 0.5)).out
+    assert "maths: At 2,900 GPU-hours a is better than b" in out
+    assert "code: At 2,900 GPU-hours a is better than b" in out
+
+
+def test_a_report_has_a_card_for_each_task_and_compares_within_tasks(scalerl, mixture, tmp_path):
+    scalerl("report", mixture("a", 0.6), mixture("b", 0.5), "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    titles = re.findall(r"<h2[^>]*>(.*?)</h2>", page)
+    assert [title for title in titles if "[" in title] == ["a [maths]", "a [code]", "b [maths]", "b [code]"]
+    assert [title for title in titles if " on " in title] == [
+        "Which recipe is better on maths", "Which recipe is better on code",
+    ]  # fmt: skip
+    assert "Forecasts of 4 curves" in page
 
 
 def test_compare_refuses_tasks_that_do_not_match(refused, mixture, noisy):

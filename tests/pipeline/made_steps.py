@@ -8,7 +8,9 @@ from scalerl.records import EvalPoint, Group, Prompt, Rollout, Verdict
 from scalerl.trainer.update_report import UpdateReport
 
 
-def rollout(passed=True, *, versions=(0, 0), ending="stopped", is_interrupted=False, error="", num_forced=0):
+def rollout(
+    passed=True, *, versions=(0, 0), ending="stopped", is_interrupted=False, error="", num_forced=0, kind=""
+):
     """A rollout of as many tokens as versions; the last few may be forced."""
     num = len(versions)
     return Rollout(
@@ -18,7 +20,7 @@ def rollout(passed=True, *, versions=(0, 0), ending="stopped", is_interrupted=Fa
         is_trainable=np.arange(num) < num - num_forced,
         ending=ending,
         is_interrupted=is_interrupted,
-        verdict=Verdict(score=float(passed), passed=passed, error=error),
+        verdict=Verdict(score=float(passed), passed=passed, error=error, kind=kind),
         reward=float("nan") if error else 2.0 * passed - 1.0,
     )
 

@@ -1,5 +1,6 @@
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from made_steps import group, points, rollout, update
 
 from scalerl.compute import Ledger
 from scalerl.pipeline.curriculum import Curriculum
+from scalerl.pipeline.evaluation import Tally
 from scalerl.pipeline.live_forecast import LiveForecast
 from scalerl.pipeline.metrics import step_metrics
 from scalerl.pipeline.metrics_cost import Reading, cost_metrics
@@ -65,6 +67,36 @@ def test_rewards_lengths_and_endings_of_a_batch():
     assert found["length/right_mean"] == 2 and found["length/wrong_mean"] == (6 + 8 + 2 + 2) / 4
     assert found["difficulty/2/pass_rate"] == 1 / 2 and found["difficulty/3_4/pass_rate"] == 2 / 3
     assert found["task/chain/pass_rate"] == 3 / 5 and found["task/other/pass_rate"] == 0
+
+
+def test_verdicts_are_counted_by_kind_where_a_task_tells_kinds():
+    groups = [
+        group(rollout(True, kind="passed"), rollout(False, kind="time"), rollout(False, kind="time"), admission=0),
+        group(rollout(error="gone", kind="judge error"), rollout(False, kind="runtime error"), admission=1),
+        group(rollout(True), rollout(False), rollout(error="no kinds here"), admission=2, task="other"),
+    ]
+    found = {key: value for key, value in rollout_metrics(groups).items() if key.startswith("verdict/")}
+    assert found == {
+        "verdict/passed": 1, "verdict/wrong": 0, "verdict/runtime_error": 1, "verdict/time": 2, "verdict/memory": 0,
+        "verdict/output": 0, "verdict/forbidden": 0, "verdict/judge_error": 1,
+    }  # fmt: skip
+    assert not any(key.startswith("verdict/") for key in rollout_metrics(groups[2:]))
+    own = [group(rollout(False, kind="too long/odd"))]
+    assert [key for key in rollout_metrics(own) if key.startswith("verdict/")] == ["verdict/too_long_odd"]
+
+
+def test_an_evaluation_counts_kinds_of_verdicts():
+    tallies = [
+        Tally.of(group(rollout(True, kind="passed"), rollout(False, kind="wrong"), admission=0)),
+        Tally.of(
+            group(rollout(False, kind="wrong"), rollout(True, ending="truncated", kind="passed"), admission=1)
+        ),
+    ]
+    kinds = sum((one.verdict_kinds for one in tallies), Counter())
+    found = evaluation_metrics(points([0.25], num_prompts=2)[0], verdict_kinds=kinds)
+    # The truncated one passed its tests and yet has not passed: both numbers are right.
+    assert found["eval/chain/verdict/passed"] == 2 and found["eval/chain/verdict/wrong"] == 2
+    assert found["eval/chain/verdict/time"] == 0 and sum(one.num_passed for one in tallies) == 1
 
 
 def test_what_is_not_known_is_absent():
@@ -167,7 +199,9 @@ def everything():
     """Every key that a run can log."""
     groups = [
         group(
-            rollout(True, versions=(1,) * 3), rollout(False, versions=(0, 1), is_interrupted=True), difficulty="2"
+            rollout(True, versions=(1,) * 3),
+            rollout(False, versions=(0, 1), is_interrupted=True, kind="runtime error"),
+            difficulty="2",
         )
     ]
     prompts = [groups[0].prompt]
@@ -189,6 +223,7 @@ def everything():
         num_passed={prompts[0].id: 3},
         forecast=LiveForecast(unit="flops", steps=100, every=10).after(curve),
         evidence=1.5,
+        verdict_kinds=groups[0].verdict_kinds,
     )
     return {**step, **ClippedShare().add(False), **evaluation}
 

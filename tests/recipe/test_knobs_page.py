@@ -33,7 +33,7 @@ def test_every_knob_has_a_row_or_a_heading():
         ("length", "interruption"),
         ("loss", "cispo"),
     ]
-    assert len(headings) == 5 + 3 + 5
+    assert len(headings) == 6 + 3 + 5
 
 
 def test_rows_say_type_default_bounds_and_sentence():
@@ -43,7 +43,7 @@ def test_rows_say_type_default_bounds_and_sentence():
         "| `optimizer.betas` | list of 2 numbers | `[0.9, 0.95]` | at least 0, below 1 | Decay of the two" in page
     )
     assert '| `objective.zero_variance` | `drop`, `keep` | `"drop"` |  | What happens' in page
-    assert '| `task` | section: `chain`, `maths`, `gym`, `python` | `kind = "chain"` |  | ' in page
+    assert '| `task` | section: `chain`, `maths`, `code`, `gym`, `python` | `kind = "chain"` |  | ' in page
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
     assert all(re.search(r"\S \|$", row) for row in rows)

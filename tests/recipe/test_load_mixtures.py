@@ -58,8 +58,8 @@ def test_errors_inside_a_mixture_name_part_and_line(folder):
 
 def test_no_mixture_inside_a_mixture(folder):
     write(folder / "a.toml", MIXTURE.replace('kind = "gym"', 'kind = "mixture"'))
-    assert 'task.parts[1].task.kind is "mixture"; expected one of "chain", "maths", "gym", "python"' in refusal(
-        "a.toml"
+    assert 'task.parts[1].task.kind is "mixture"; expected one of "chain", "maths", "code", "gym", "python"' in (
+        refusal("a.toml")
     )
 
 

@@ -14,7 +14,10 @@ from scalerl.recipe.reading import from_mapping, load
 from scalerl.recipe.recipe import Recipe
 
 NAMES = sorted({name for key in known_keys() for name in key.split(".")})
-KINDS = ["cispo", "dapo", "reinforce", "limit", "penalty", "maths", "gym", "python", "mixture", "phased", "none"]
+KINDS = [
+    *("cispo", "dapo", "reinforce", "limit", "penalty", "phased", "none"),
+    *("maths", "code", "gym", "python", "mixture"),
+]
 ONE = (
     st.integers(-2, 20)
     | st.floats()

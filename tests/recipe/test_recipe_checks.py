@@ -10,7 +10,7 @@ from scalerl.recipe.lengths import Interruption, Limit, Penalty
 from scalerl.recipe.reading import load
 from scalerl.recipe.recipe import Recipe
 from scalerl.recipe.sections import Batch, Model, OffPolicy, PromptFormat
-from scalerl.recipe.tasks import Chain, Gym, Maths, Mixture, Part, Python
+from scalerl.recipe.tasks import Chain, Code, Gym, Maths, Mixture, Part, Python
 
 
 def two(**second) -> Mixture:
@@ -32,6 +32,7 @@ ALLOWED = [
     Recipe(length=Penalty(), prompt=PromptFormat(think_close="")),
     Recipe(task=Chain(steps=(3, 3))),
     Recipe(task=Maths(path="x")),
+    Recipe(task=Code(path="x")),
     Recipe(task=Gym(dataset="x")),
     Recipe(task=Python(path="a:b.py:C")),
     Recipe(task=two(), batch=Batch(prompts=2)),
@@ -55,6 +56,8 @@ REFUSED = [
     (Recipe(length=Penalty(max_tokens=5, margin_tokens=6)), "length.margin_tokens is 6; expected at most"),
     (Recipe(task=Chain(steps=(4, 3))), "task.steps is [4, 3]; expected the lower number first"),
     (Recipe(task=Maths()), "task.path is empty"),
+    (Recipe(task=Code()), "task.path is empty"),
+    (Recipe(task=two(task=Code())), "task.parts[1].task.path is empty"),
     (Recipe(task=Gym()), "task.dataset is empty"),
     (Recipe(task=Python()), 'task.path is ""; expected a file, a colon and the name of a class'),
     (Recipe(task=Python(path="a.py")), 'task.path is "a.py"'),

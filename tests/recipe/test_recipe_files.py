@@ -6,7 +6,7 @@ from recipe_texts import refusal, write
 from scalerl.errors import InputError
 from scalerl.recipe.reading import from_mapping, load
 from scalerl.recipe.recipe import Recipe
-from scalerl.recipe.tasks import Maths, Python
+from scalerl.recipe.tasks import Code, Maths, Python
 
 # paths
 
@@ -30,6 +30,13 @@ def test_paths_inside_a_mixture(folder):
     write(folder / "sub" / "a.toml", '[task]\nkind = "mixture"\n' + part.format("p") + part.format("q"))
     parts = load("sub/a.toml").task.parts
     assert [part.task.path for part in parts] == [f"{folder}/sub/p.jsonl", f"{folder}/sub/q.jsonl"]
+
+
+def test_paths_of_problems_are_relative_to_the_file_too(folder):
+    write(folder / "a" / "a.toml", '[task]\nkind = "code"\npath = "../train.jsonl"\nheld_out_path = "test.jsonl"')
+    assert load("a/a.toml").task == Code(
+        path=str(folder / "train.jsonl"), held_out_path=str(folder / "a/test.jsonl")
+    )
 
 
 def test_demo_empty_and_absolute_paths_stay(folder, monkeypatch):
@@ -66,7 +73,7 @@ def test_a_mapping_without_a_file_keeps_its_paths():
 
 def test_a_missing_file_lists_the_shipped_recipes(folder):
     message = "nowhere.toml is not there; expected a TOML file or a shipped recipe: "
-    assert refusal("nowhere.toml") == message + "scalerl, baseline, grpo, dapo, magistral, minimax, demo"
+    assert refusal("nowhere.toml") == message + "scalerl, baseline, grpo, dapo, magistral, minimax, demo, code-demo"
     assert "is not there" in refusal("\0")
 
 

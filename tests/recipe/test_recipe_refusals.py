@@ -198,13 +198,15 @@ CHOICES = {
     "engine.graphs": ("auto", "on", "off"),
     "runtime.kind": ("local", "cluster"),
     "runtime.network": ("loopback", "all"),
+    "runtime.transfer": ("store", "nccl"),
     "runtime.device": ("auto", "cpu", "cuda"),
     "loss.kind": ("cispo", "dapo", "grpo", "gspo", "reinforce"),
     "length.kind": ("interruption", "penalty", "limit"),
-    "task.kind": ("chain", "maths", "gym", "python", "mixture"),
+    "task.kind": ("chain", "maths", "code", "gym", "python", "mixture"),
 }
 NEEDED = {
     "maths": {"path": "/x"},
+    "code": {"path": "/x"},
     "gym": {"dataset": "x"},
     "python": {"path": "x.py:X"},
     "mixture": {"parts": [{"name": "a"}, {"name": "b"}]},

@@ -16,7 +16,7 @@ from scalerl.recipe.named import names
 from scalerl.recipe.reading import from_mapping, load
 from scalerl.recipe.recipe import Recipe
 from scalerl.recipe.sections import Optimizer
-from scalerl.recipe.tasks import Chain, Gym, Maths, Mixture, Part, Python
+from scalerl.recipe.tasks import Chain, Code, Gym, Maths, Mixture, Part, Python
 from scalerl.recipe.writing import to_toml
 
 NASTY = st.sampled_from(
@@ -97,7 +97,7 @@ def posed(task):
     match task:
         case Chain():
             return replace(task, steps=ordered(task.steps))
-        case Maths():
+        case Maths() | Code():
             return replace(task, path=task.path or "x")
         case Gym():
             return replace(task, dataset=task.dataset or "x")

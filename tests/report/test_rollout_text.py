@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scalerl.pipeline.measures import Answered
+from scalerl.pipeline.scoring import scored
 from scalerl.recipe.reading import load
-from scalerl.records import Group, Prompt, Rollout, Verdict
+from scalerl.records import VERDICT_KINDS, Group, Prompt, Rollout, Verdict
 from scalerl.report.rollout_choice import Choice
 from scalerl.report.rollout_facts import facts
 from scalerl.report.rollout_page import rollout_page
 from scalerl.report.rollout_reading import Recorded
+from scalerl.report.rollout_score import verdict_table
 from scalerl.report.rollout_table import summary_table
 from scalerl.report.rollout_text import Tags, pieces, visible
 
@@ -94,6 +97,45 @@ def test_forced_tokens_are_counted():
 
 def test_a_right_answer_without_its_end_says_why_it_failed():
     assert facts(recorded(CUT)).startswith("wrong · truncated (right as far as it goes) · reward 1 ")
+
+
+def kind(name: str, **changes: object) -> Rollout:
+    passed = name == "passed"
+    error = "the worker is gone" if name == "judge error" else ""
+    return rollout(verdict=Verdict(score=float(passed), passed=passed, error=error, kind=name), **changes)
+
+
+def test_kinds_of_verdicts_are_told():
+    told = [facts(recorded(kind(name))).partition(" · ")[0] for name in VERDICT_KINDS]
+    assert told == ["right", *VERDICT_KINDS[1:-1], "judge failed"]
+    # It passed its tests, but never came to its end.
+    assert facts(recorded(kind("passed", ending="truncated"))).startswith("wrong · truncated (right as far as it")
+    page = page_of(*(recorded(kind(name)) for name in ("passed", "time", "runtime error")))
+    assert [one["data-verdict"] for one in Tree(page).of("article")] == ["right", "time", "runtime error"]
+    assert {"=time", "=runtime error", "=right"} <= {one.get("value") for one in Tree(page).of("option")}
+
+
+def test_kinds_of_verdicts_have_columns_in_a_fixed_order():
+    every = [recorded(kind(name)) for name in ("time", "passed", "judge error", "time", "wrong", "odd one")]
+    table = summary_table([*every, recorded(WRONG, task="other", id="other:2")])
+    titles = [column.title for column in table.columns]
+    assert titles[titles.index("Pass rate") + 1 : titles.index("Interrupted")] == [
+        "Wrong", "Time", "Judge error", "Odd one",
+    ]  # fmt: skip
+    times = {row[0]: row[titles.index("Time")] for row in table.texts}
+    assert times == {"chain": "2", "other": "\N{EN DASH}", "all": "2"}  # a task without kinds has no count of them
+    assert not {"Wrong", "Time"} & {column.title for column in summary_table([recorded(WRONG)]).columns}
+
+
+def test_an_evaluation_has_a_table_of_verdicts_where_there_are_kinds():
+    groups = [recorded(kind(name)).group for name in ("passed", "time", "time", "wrong")]
+    answered = [Answered(votes=("a",), passed=(one.rollouts[0].passed,)) for one in groups]
+    code = scored("code", groups, answered, (), ())
+    (row,) = verdict_table([code]).texts
+    assert [column.title for column in verdict_table([code]).columns] == ["Passed", "Wrong", "Time"]
+    assert row == ("1", "1", "2")
+    chain = scored("chain", [recorded(rollout()).group], answered[:1], (), ())
+    assert not verdict_table([chain]).rows and verdict_table([chain, code]).texts == (("code", "1", "1", "2"),)
 
 
 def test_what_steers_a_terminal_is_written_out():

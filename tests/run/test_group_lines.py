@@ -31,7 +31,7 @@ def rollouts(draw):
         ending=draw(st.sampled_from(["stopped", "truncated"])),
         is_interrupted=draw(st.booleans()),
         text=draw(TEXT),
-        verdict=draw(st.none() | st.builds(Verdict, score=SCORES, passed=st.booleans(), error=TEXT)),
+        verdict=draw(st.none() | st.builds(Verdict, score=SCORES, passed=st.booleans(), error=TEXT, kind=TEXT)),
         reward=draw(SCORES),
     )
 
@@ -119,3 +119,13 @@ def test_recorded_rollouts_are_read_and_a_cut_file_is_named(tmp_path):
         read_groups(path)
     with pytest.raises(InputError, match="is not there"):
         read_groups(path.with_name("step-000020.jsonl"))
+
+
+def test_a_verdict_of_before_there_were_kinds_has_none():
+    judged = dataclasses.replace(one_group().rollouts[0], verdict=Verdict(score=0.0, passed=False, kind="time"))
+    group = dataclasses.replace(one_group(), rollouts=(judged,))
+    record = group_record(group)
+    assert record["rollouts"][0]["verdict"]["kind"] == "time" and group_of(record).verdict_kinds == {"time": 1}
+    del record["rollouts"][0]["verdict"]["kind"]
+    assert group_of(record).rollouts[0].verdict == Verdict(score=0.0, passed=False)
+    assert group_of(record).verdict_kinds == {}

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -138,6 +139,47 @@ def test_a_mixture_judges_each_part_where_it_should(tmp_path):
         verdicts = judge.judge_all(asked)
     assert verdicts == [Verdict(score=1, passed=True), FINE, Verdict(score=1, passed=True)]
     assert int((tmp_path / "pid").read_text()) != os.getpid()
+
+
+class Meeting:
+    """A judge that goes on only when so many answers are judged at once, and then lets the last one go first."""
+
+    name = "meeting"
+
+    def __init__(self, count):
+        self.barrier = threading.Barrier(count)
+        self.gone = [threading.Event() for _ in range(count)]
+        self.is_closed = False
+
+    def judge(self, prompt, answer):
+        at = int(answer.text)
+        self.barrier.wait(timeout=60)
+        if at + 1 < len(self.gone):
+            assert self.gone[at + 1].wait(timeout=60)
+        self.gone[at].set()
+        return Verdict(score=at / 10, passed=False, kind=f"kind {at}")
+
+    def waits(self, prompt):
+        return True
+
+    def close(self):
+        self.is_closed = True
+
+
+def test_judges_that_wait_are_asked_at_once_and_told_in_order():
+    task = Meeting(4)
+    with Judge(task, workers=4) as judge:
+        verdicts = judge.judge_all([(PROMPT, Answer(text=str(at))) for at in range(4)])
+        assert not task.is_closed
+    assert verdicts == [Verdict(score=at / 10, passed=False, kind=f"kind {at}") for at in range(4)]
+    assert task.is_closed
+
+
+def test_one_worker_asks_a_judge_that_waits_in_this_thread():
+    task = Meeting(1)
+    with Judge(task) as judge:
+        verdicts = [judge.judge_all([(PROMPT, Answer(text=text))])[0] for text in ("0", "no number")]
+    assert verdicts[0].kind == "kind 0" and verdicts[1].error.startswith("ValueError: invalid literal")
 
 
 def test_maths_cannot_hang_the_loop(tmp_path):

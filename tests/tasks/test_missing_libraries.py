@@ -36,5 +36,5 @@ def test_json_lines_need_no_pyarrow_and_parquet_names_it(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text('{"question": "a"}\n')
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     assert [row.line for row in rows(str(tmp_path / "a.jsonl"), ["question"])] == [1]
-    with pytest.raises(InputError, match=r"a.parquet: .* needs pyarrow: pip install 'scalerl\[maths\]'"):
+    with pytest.raises(InputError, match=r"a.parquet: .* needs pyarrow: pip install 'scalerl\[parquet\]'"):
         list(rows(str(tmp_path / "a.parquet"), ["question"]))

@@ -11,6 +11,7 @@ from scalerl.cli import (
     backtest,
     budget,
     compare,
+    doctor,
     evaluate,
     export,
     fit,
@@ -38,7 +39,21 @@ app = typer.Typer(
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (train, plan, show, export, replay, warmstart, fit, forecast, compare, budget, backtest, report):
+for module in (
+    train,
+    plan,
+    show,
+    export,
+    replay,
+    warmstart,
+    fit,
+    forecast,
+    compare,
+    budget,
+    backtest,
+    report,
+    doctor,
+):
     name = module.__name__.rpartition(".")[2]
     app.command(name, epilog=module.EXAMPLE)(grouped(getattr(module, name)))
 app.command("eval", epilog=evaluate.EXAMPLE)(grouped(evaluate.evaluate))

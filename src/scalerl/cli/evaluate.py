@@ -137,9 +137,9 @@ def _give(
         return
     from scalerl.cli.answer import Answer
     from scalerl.cli.output import show
-    from scalerl.report.rollout_score import difficulty_table, score_table
+    from scalerl.report.rollout_score import difficulty_table, score_table, verdict_table
 
-    tables = (score_table(scored), difficulty_table(scored))
+    tables = (score_table(scored), difficulty_table(scored), verdict_table(scored))
     shown = tuple(table for table in tables if table.rows)
     headline = (_headline(what, candidate, scored[0]),)
     show(Answer(records=(), headlines=(headline,), tables=shown, warnings={what: warnings}))
@@ -175,6 +175,7 @@ def _record(one: Scored) -> dict[str, Any]:
         "interruption": one.interruption,
         "mean_tokens": one.mean_tokens,
         "num_errors": one.num_errors,
+        "verdicts": dict(one.verdict_kinds),
         "difficulties": {
             label: {"num_prompts": count, **_measure(measure)}
             for label, (count, measure) in one.difficulties.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,11 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 from scalerl.errors import InputError
 from scalerl.model.attention import NAME
 from scalerl.model.policy import Policy
+from scalerl.recipe.paths import place_of
 from scalerl.recipe.sections import Model
 
 disable_progress_bar()  # a bar that runs through in a blink would tear the display
 set_verbosity_error()  # what the library warns of here is checked here, and refused in one line
-
-DEMO = "demo"
 
 
 def device_of(name: str) -> torch.device:
@@ -54,7 +52,7 @@ def folder_of(path: str) -> Path:
     """The folder or file that `model.path` names."""
     if not path:
         raise InputError("model.path is not set; name a Hugging Face folder, a .gguf file, or 'demo'")
-    place = Path(str(files("scalerl").joinpath("demo"))) if path == DEMO else Path(path)
+    place = place_of(Model, path)
     if not place.exists():
         raise InputError(f"model.path is {path!r}; there is no such folder or file")
     if place.is_dir() and not (place / "config.json").is_file():

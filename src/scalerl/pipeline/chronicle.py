@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
@@ -138,6 +139,7 @@ class Chronicle:
             forecast=view.forecast,
             evidence=self._alarms.evidence(point.task),
             num_errors=sum(one.num_errors for one in own),
+            verdict_kinds=sum((one.verdict_kinds for one in own), Counter[str]()),
         )
 
     def close(self) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+
+import numpy as np
 
 from scalerl.compute import Ledger
 from scalerl.errors import StoppedError
@@ -27,6 +30,8 @@ class Tally:
     num_errors: int
     """Answers that no judge could judge."""
     num_samples: int
+    verdict_kinds: Counter[str] = field(default_factory=Counter[str])
+    """How many answers ended in each kind of verdict, where the task tells kinds."""
 
     @classmethod
     def of(cls, group: Group) -> Tally:
@@ -37,6 +42,7 @@ class Tally:
             num_truncated=sum(one.ending == "truncated" for one in group.rollouts),
             num_errors=len(group.rollouts) - len(group.judged),
             num_samples=len(group.rollouts),
+            verdict_kinds=group.verdict_kinds,
         )
 
 
@@ -50,16 +56,23 @@ class Evaluator:
     seed: int
 
     def groups(self, step: int) -> Iterator[Group]:
-        """Judged groups as they are done; the seeds are fresh each time and follow from the step."""
+        """Judged groups as they are done; the seeds are fresh each time and follow from the step.
+
+        A prompt that nobody could answer comes as a group without answers.
+        """
         ask = partial(_seed, self.seed, step)
         generator, court = self.asking.begin(step, ask), self.court_of(ask)
         for admission, prompt in enumerate(self.prompts):
             generator.ask(prompt, admission)
         while not (generator.is_idle and court.is_idle):
             yield from court.judged(generator.advance())
-            if lost := generator.given_up():
-                raise StoppedError(
-                    f"{len(lost)} held-out prompts could not be answered: the curve would have a hole"
+            for admission in generator.given_up():
+                yield Group(
+                    prompt=self.prompts[admission],
+                    prompt_tokens=np.empty(0, np.int32),
+                    rollouts=(),
+                    admission=admission,
+                    admitted_version=step,
                 )
 
     def tallies(self, step: int, is_stopping: Callable[[], bool] = lambda: False) -> list[Tally] | None:
@@ -69,7 +82,15 @@ class Evaluator:
             found[group.admission] = Tally.of(group)
             if is_stopping():
                 return None
-        return [found[admission] for admission in sorted(found)]
+        samples = max(one.num_samples for one in found.values())
+        if samples == 0:
+            raise StoppedError("no held-out prompt could be answered")
+        return [_whole(found[admission], samples) for admission in sorted(found)]
+
+
+def _whole(tally: Tally, samples: int) -> Tally:
+    """Answers that never came count as failed, like those that no judge could judge."""
+    return tally if tally.num_samples else replace(tally, num_samples=samples, num_errors=samples)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

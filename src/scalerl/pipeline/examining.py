@@ -19,7 +19,9 @@ from scalerl.pipeline.measures import Answered, ballot
 from scalerl.pipeline.parts import model_stops
 from scalerl.pipeline.sizing import bytes_of_a_slot, free_bytes
 from scalerl.recipe import tasks as recipe_tasks
+from scalerl.recipe.paths import is_shipped
 from scalerl.recipe.recipe import Recipe
+from scalerl.recipe.sections import Model
 from scalerl.records import Group, Prompt, Rollout
 from scalerl.rollout.encoding import Encoder
 from scalerl.rollout.engine import Engine
@@ -60,7 +62,7 @@ def own_exam(recipe: Recipe, count: int | None) -> Exam:
 
 def exam_of(name: str, section: recipe_tasks.Task, count: int) -> Exam:
     """Held-out prompts of another task; a dataset without a held-out file of its own is asked from its start."""
-    if isinstance(section, recipe_tasks.Maths) and not section.held_out_path:
+    if isinstance(section, recipe_tasks.Maths | recipe_tasks.Code) and not section.held_out_path:
         task = task_of(section, num_held_out=0)
         return Exam(name=name, task=task, prompts=tuple(task.prompts()[:count]))
     task = task_of(section, num_held_out=count)
@@ -90,7 +92,7 @@ class Candidate:
     def of_model(cls, path: str, recipe: Recipe) -> Candidate:
         """A model that nothing was trained by, asked as a recipe says."""
         _set_threads(recipe)
-        named = path if path == "demo" else str(Path(path).resolve())
+        named = path if is_shipped(Model, path) else str(Path(path).resolve())
         recipe = replace(recipe, model=replace(recipe.model, path=named))
         return cls._with(recipe, load_policy(recipe.model, device_of(recipe.runtime.device)), named, 0)
 
@@ -106,7 +108,7 @@ class Candidate:
     def groups(self, exam: Exam) -> Iterator[Group]:
         """Judged answers to each prompt as they are done; the same as a run's own evaluation of that step."""
         evaluation = self.recipe.evaluation
-        with Judge(exam.task) as judge:
+        with Judge(exam.task, workers=self.recipe.runtime.judges) as judge:
             evaluator = Evaluator(
                 asking=OwnEngine(engine=self._engine(exam), encoder=self.encoder, num_samples=evaluation.samples),
                 court_of=lambda seed_of: Court(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from scalerl.pipeline.live_forecast import FrozenForecast
-from scalerl.pipeline.metrics_rollouts import MOST_LABELS, path_part
+from scalerl.pipeline.metrics_rollouts import MOST_LABELS, path_part, verdict_metrics
 from scalerl.records import EvalPoint, Prompt
 
 
@@ -19,6 +19,7 @@ def evaluation_metrics(
     forecast: FrozenForecast | None = None,
     evidence: float | None = None,
     num_errors: int = 0,
+    verdict_kinds: Mapping[str, int] | None = None,
 ) -> dict[str, float]:
     """Say where one task stands; `num_passed` of each prompt's id gives pass rates by difficulty."""
     path = f"eval/{path_part(point.task)}"
@@ -28,6 +29,7 @@ def evaluation_metrics(
         f"{path}/pass_rate_error": math.sqrt(point.pass_rate * (1 - point.pass_rate) / asked),
         f"{path}/truncation": point.truncation,
         f"{path}/judge_error_share": num_errors / asked,
+        **verdict_metrics(f"{path}/verdict", verdict_kinds or {}),
         **_by_difficulty(path, prompts, num_passed or {}, point.num_samples),
         **({} if forecast is None else _forecast(path, forecast)),
         **({} if evidence is None else {f"{path}/evidence": evidence}),

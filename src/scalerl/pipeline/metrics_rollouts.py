@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from scalerl.records import Group, Rollout
+from scalerl.records import VERDICT_KINDS, Group, Rollout
 
 MOST_LABELS = 20
 """Labels of difficulty that are logged; a column with a label of its own for every prompt would drown the log."""
@@ -28,6 +28,7 @@ def rollout_metrics(groups: Sequence[Group]) -> dict[str, float]:
         **_mean("interruption/share", (one.is_interrupted for one in rollouts)),
         **_mean("interruption/pass_rate", (one.passed for one in interrupted)),
         **_mean("judge/error_share", (one.verdict is not None and bool(one.verdict.error) for one in rollouts)),
+        **verdict_metrics("verdict", sum((group.verdict_kinds for group in groups), Counter[str]())),
         **_pass_rates("task", groups, lambda group: group.prompt.task),
         **_pass_rates("difficulty", groups, lambda group: group.prompt.difficulty),
     }
@@ -40,6 +41,19 @@ def path_part(label: str) -> str:
     '3_4 steps'
     """
     return label.replace("/", "_").strip()
+
+
+def verdict_metrics(path: str, kinds: Mapping[str, int]) -> dict[str, float]:
+    """How many answers ended in each kind of verdict; nothing where no task tells kinds.
+
+    >>> verdict_metrics("verdict", {}), verdict_metrics("verdict", {"runtime error": 2})["verdict/runtime_error"]
+    ({}, 2)
+    """
+    if not kinds:
+        return {}
+    commonest = sorted(kinds, key=lambda kind: (-kinds[kind], kind))[:MOST_LABELS]
+    labels = dict.fromkeys((*VERDICT_KINDS, *commonest)) if set(kinds) & set(VERDICT_KINDS) else commonest
+    return {f"{path}/{path_part(label).replace(' ', '_')}": kinds.get(label, 0) for label in labels}
 
 
 def _rewards(judged: Sequence[Rollout]) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,8 @@ class Scored:
     mean_tokens: float
     num_errors: int
     """Answers that no judge could judge; they count as wrong."""
+    verdict_kinds: Mapping[str, int]
+    """By kind of verdict: number of answers; empty where the task tells no kinds."""
     difficulties: Mapping[str, tuple[int, Measure]]
     """By label: number of prompts and mean@n; empty where prompts have no labels."""
 
@@ -55,6 +58,7 @@ def scored(
         interruption=sum(one.is_interrupted for one in rollouts) / len(rollouts),
         mean_tokens=sum(len(one.tokens) for one in rollouts) / len(rollouts),
         num_errors=sum(one.verdict is not None and bool(one.verdict.error) for one in rollouts),
+        verdict_kinds=sum((group.verdict_kinds for group in groups), Counter[str]()),
         difficulties=_by_difficulty(groups, answered),
     )
 

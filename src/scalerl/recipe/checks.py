@@ -9,7 +9,7 @@ from scalerl.errors import InputError
 from scalerl.recipe.lengths import Interruption, Limit, Penalty
 from scalerl.recipe.recipe import Recipe
 from scalerl.recipe.sections import OffPolicy
-from scalerl.recipe.tasks import Chain, Gym, Maths, Mixture, Python, Task
+from scalerl.recipe.tasks import Chain, Code, Gym, Maths, Mixture, Python, Task
 from scalerl.recipe.toml_value import toml_value
 
 
@@ -78,7 +78,7 @@ def _of_task(task: Task, key: str) -> Iterator[str]:
     match task:
         case Chain():
             yield from _ordered(f"{key}.steps", task.steps)
-        case Maths(path=""):
+        case Maths(path="") | Code(path=""):
             yield f"{key}.path is empty; expected the file or folder with the training prompts"
         case Gym(dataset=""):
             yield f"{key}.dataset is empty; expected the name of a reasoning-gym dataset, such as chain_sum"
@@ -92,7 +92,7 @@ def _of_task(task: Task, key: str) -> Iterator[str]:
         case Mixture(parts=parts):
             for index, part in enumerate(parts):
                 yield from _of_task(part.task, f"{key}.parts[{index}].task")
-        case Maths() | Gym():
+        case Maths() | Code() | Gym():
             pass
 
 

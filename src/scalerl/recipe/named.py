@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "recipes"
-_NAMES = ("scalerl", "baseline", "grpo", "dapo", "magistral", "minimax", "demo")
+_NAMES = ("scalerl", "baseline", "grpo", "dapo", "magistral", "minimax", "demo", "code-demo")
 
 
 def names() -> tuple[str, ...]:

@@ -5,11 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from scalerl.recipe.sections import Model
-from scalerl.recipe.tasks import Maths, Python
+from scalerl.recipe.tasks import Code, Maths, Python
 from scalerl.recipe.where import Where
 
-DEMO = "demo"
-_PATHS: dict[type, tuple[str, ...]] = {Model: ("path",), Maths: ("path", "held_out_path"), Python: ("path",)}
+PACKAGE = Path(__file__).parent.parent
+SHIPPED: dict[type, tuple[str, ...]] = {
+    Model: ("demo", "demo_code"),
+    Code: ("demo_code/train.jsonl", "demo_code/held_out.jsonl"),
+}
+"""What comes with the package, by the key that may name it; `./demo` is a folder of yours."""
+_PATHS: dict[type, tuple[str, ...]] = {
+    Model: ("path",),
+    Maths: ("path", "held_out_path"),
+    Code: ("path", "held_out_path"),
+    Python: ("path",),
+}
 
 
 def is_path(section: type, name: str) -> bool:
@@ -17,9 +27,19 @@ def is_path(section: type, name: str) -> bool:
     return name in _PATHS.get(section, ())
 
 
+def is_shipped(section: type, value: str) -> bool:
+    """Whether a path names what comes with the package."""
+    return value in SHIPPED.get(section, ())
+
+
+def place_of(section: type, value: str) -> Path:
+    """Where a path of a recipe leads: into the package where it names what is shipped."""
+    return PACKAGE / value if is_shipped(section, value) else Path(value)
+
+
 def absolute(section: type, value: str, where: Where) -> str:
-    """The path as it is meant; empty ones, the demo's policy and all without a folder stay as they are."""
-    if where.folder is None or not value or (section is Model and value == DEMO):
+    """The path as it is meant; empty ones, what is shipped and all without a folder stay as they are."""
+    if where.folder is None or not value or is_shipped(section, value):
         return value
     if section is not Python:
         return _absolute(value, where.folder, where)

@@ -35,6 +35,28 @@ class Maths:
     seconds: float = knob(5.0, "Longest time a judge may take for one answer.", above=0)
 
 
+Credit = Literal["all", "share"]
+Unusable = Literal["refuse", "skip"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Code:
+    """Programming problems of a dataset; programs are run against tests in a sandbox."""
+
+    kind: Literal["code"] = "code"
+    path: str = knob("", "File or folder with the training problems; formats are told by their columns.")
+    held_out_path: str = knob("", "File or folder with the held-out problems; empty takes them out of `path`.")
+    instruction: str = knob(
+        "Write {what}. Put the Python code into a fenced block (```); the last one counts.",
+        "Last sentence of every prompt; `{what}` is a program or the named function. Empty for none.",
+    )
+    credit: Credit = knob("all", "Score of an answer: 1 where all tests are passed, or the share of tests.")
+    seconds: float = knob(4.0, "Longest time of one test where the row states none.", at_least=0.1)
+    memory_mib: int = knob(512, "Most memory of one test; a row that states more has more.", at_least=128)
+    most_tests: int = knob(0, "Most tests of a problem, those with the longest input; 0 is all.", at_least=0)
+    unusable: Unusable = knob("refuse", "A row that cannot be used ends the start, or is left out and counted.")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gym:
     """Any dataset of reasoning-gym with its own scorer."""
@@ -65,7 +87,7 @@ class Part:
 
     name: str = knob("", "Name of the part: its prompts, tables and curves go under it.")
     weight: float = knob(1.0, "Share of each batch, relative to the other parts.", above=0)
-    task: Chain | Maths | Gym | Python = field(
+    task: Chain | Maths | Code | Gym | Python = field(
         default_factory=Chain, metadata={"doc": "What this part asks: a task section of its own."}
     )
 
@@ -80,4 +102,4 @@ class Mixture:
     )
 
 
-Task = Chain | Maths | Gym | Python | Mixture
+Task = Chain | Maths | Code | Gym | Python | Mixture

@@ -141,7 +141,8 @@ def _comparison(
 
 
 def _title(runs: Sequence[Curve]) -> str:
-    return f"Forecast of {runs[0].name}" if len(runs) == 1 else f"Forecasts of {len(runs)} runs"
+    what = "runs" if len({run.task for run in runs}) == 1 else "curves"
+    return f"Forecast of {runs[0].name}" if len(runs) == 1 else f"Forecasts of {len(runs)} {what}"
 
 
 def _contents(runs: Sequence[Curve]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scalerl.records import Rollout
+from scalerl.records import VERDICT_KINDS, Rollout
 from scalerl.report.rollout_reading import Recorded
 
 DASH = "\N{EN DASH}"
@@ -24,12 +25,23 @@ def title(one: Recorded) -> str:
 
 
 def verdict(rollout: Rollout) -> str:
-    """What the judge said, in one word."""
+    """What the judge said, in a word or two: right, or why not where the task tells."""
     if rollout.verdict is None:
         return "not judged"
     if rollout.verdict.error:
         return "judge failed"
-    return "right" if rollout.passed else "wrong"
+    kind = rollout.verdict.kind
+    return "right" if rollout.passed else kind if kind and not rollout.verdict.passed else "wrong"
+
+
+def in_order(kinds: Iterable[str]) -> list[str]:
+    """Kinds of verdicts from passed to judge error, and others after them.
+
+    >>> in_order({"time", "passed", "late"})
+    ['passed', 'time', 'late']
+    """
+    there_are = set(kinds)
+    return [one for one in VERDICT_KINDS if one in there_are] + sorted(there_are - set(VERDICT_KINDS))
 
 
 def facts(one: Recorded) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from scalerl.pipeline.measures import Measure
 from scalerl.pipeline.scoring import Scored
+from scalerl.report.rollout_facts import in_order
 from scalerl.report.table import Cell, Column, Table, number, number_column, words, words_column
 from scalerl.scaling.number_text import UNKNOWN, value_text
 
@@ -46,6 +47,21 @@ def difficulty_table(scored: Sequence[Scored]) -> Table:
             for one in scored
             if 2 <= len(one.difficulties) <= MOST_LABELS
             for label, (count, measure) in one.difficulties.items()
+        ),
+    )
+    return table if len(scored) > 1 else table.without("Set")
+
+
+def verdict_table(scored: Sequence[Scored]) -> Table:
+    """Answers by kind of verdict, one row a set; empty where no task tells kinds."""
+    telling = [one for one in scored if one.verdict_kinds]
+    kinds = in_order({kind for one in telling for kind in one.verdict_kinds})
+    table = Table(
+        title="Verdicts",
+        columns=(words_column("Set", "set"), *(number_column(kind.capitalize(), kind) for kind in kinds)),
+        rows=tuple(
+            (words(one.name), *(number(one.verdict_kinds.get(kind, 0), "{:,.0f}".format) for kind in kinds))
+            for one in telling
         ),
     )
     return table if len(scored) > 1 else table.without("Set")

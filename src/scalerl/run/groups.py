@@ -96,11 +96,17 @@ def _rollout_of(record: Mapping[str, Any]) -> Rollout:
 
 
 def _verdict_record(verdict: Verdict) -> dict[str, Any]:
-    return {"score": _written(verdict.score), "passed": verdict.passed, "error": verdict.error}
+    kind = {"kind": verdict.kind} if verdict.kind else {}
+    return {"score": _written(verdict.score), "passed": verdict.passed, "error": verdict.error, **kind}
 
 
 def _verdict_of(record: Mapping[str, Any]) -> Verdict:
-    return Verdict(score=_number(record["score"]), passed=record["passed"], error=record["error"])
+    return Verdict(
+        score=_number(record["score"]),
+        passed=record["passed"],
+        error=record["error"],
+        kind=record.get("kind", ""),
+    )
 
 
 def _written(value: float) -> float | str | None:

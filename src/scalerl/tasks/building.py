@@ -5,6 +5,7 @@ from __future__ import annotations
 from scalerl.errors import InputError
 from scalerl.recipe import tasks as recipe
 from scalerl.tasks.chain import Chain
+from scalerl.tasks.code import Code
 from scalerl.tasks.gym import Gym
 from scalerl.tasks.maths import Maths
 from scalerl.tasks.mixture import Mixture
@@ -19,6 +20,8 @@ def task_of(section: recipe.Task, *, num_held_out: int) -> Task:
             return Chain(section)
         case recipe.Maths():
             return Maths(section, num_held_out)
+        case recipe.Code():
+            return Code(section, num_held_out)
         case recipe.Gym():
             return Gym(section)
         case recipe.Python():

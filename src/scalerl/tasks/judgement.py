@@ -25,7 +25,9 @@ def checked(verdict: object) -> Verdict:
     if not (math.isfinite(verdict.score) and 0 <= verdict.score <= 1):
         return failure(f"the judge gave the score {verdict.score!r}; expected 0 to 1")
     # A judge that works with numpy gives its kinds of numbers, which JSON cannot hold.
-    return Verdict(score=float(verdict.score), passed=bool(verdict.passed), error=str(verdict.error))
+    return Verdict(
+        score=float(verdict.score), passed=bool(verdict.passed), error=str(verdict.error), kind=str(verdict.kind)
+    )
 
 
 def failure(error: str) -> Verdict:

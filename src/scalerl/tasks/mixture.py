@@ -10,7 +10,7 @@ from dataclasses import replace
 from scalerl.errors import InputError
 from scalerl.records import Prompt, Verdict
 from scalerl.tasks.shares import shares
-from scalerl.tasks.task import Answer, Slow, Task
+from scalerl.tasks.task import Answer, Slow, Task, Waiting
 
 
 class Mixture:
@@ -56,6 +56,17 @@ class Mixture:
         for task in self.parts.values():
             if isinstance(task, Slow):
                 task.load()
+
+    def waits(self, prompt: Prompt) -> bool:
+        """Whether judging is waiting, as the prompt's part has it."""
+        task = self.parts[prompt.task]
+        return isinstance(task, Waiting) and task.waits(self._own(prompt))
+
+    def close(self) -> None:
+        """End what the parts keep ready."""
+        for task in self.parts.values():
+            if isinstance(task, Waiting):
+                task.close()
 
     def shares(self, batch_prompts: int) -> dict[str, int]:
         """How many prompts of a batch each part gives."""

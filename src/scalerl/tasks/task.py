@@ -68,3 +68,16 @@ class Slow(Protocol):
     def load(self) -> None:
         """Import what judging needs, in the process that judges: this time counts for no answer."""
         ...
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """A task whose judge only waits for what runs elsewhere, as in a sandbox: many threads may call it at once."""
+
+    def waits(self, prompt: Prompt) -> bool:
+        """Whether that holds for this prompt."""
+        ...
+
+    def close(self) -> None:
+        """End what it keeps ready; the next answer would start it again."""
+        ...

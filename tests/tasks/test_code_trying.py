@@ -1,0 +1,110 @@
+"""Verdicts follow from what the sandbox says of each test; the sandbox here is a list of outcomes."""
+
+import json
+
+import pytest
+
+from scalerl.recipe.tasks import Code as Section
+from scalerl.records import VERDICT_KINDS, Verdict
+from scalerl.sandbox import Job, Outcome
+from scalerl.tasks.code_suite import Suite, Trial
+from scalerl.tasks.code_trying import Trying
+
+
+class Sandbox:
+    """Says what it was told to say, in order, and remembers what it was asked."""
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.outcomes = list(outcomes)
+        self.jobs: list[Job] = []
+
+    def run(self, job: Job) -> Outcome:
+        self.jobs.append(job)
+        return self.outcomes[len(self.jobs) - 1]
+
+
+RIGHT, OTHER = Outcome(kind="done", stdout="1\n"), Outcome(kind="done", stdout="2\n")
+ERROR, LATE = Outcome(kind="error"), Outcome(kind="time")
+BROKEN = Outcome(kind="broken", detail="the worker is gone")
+
+
+def tried(*outcomes: Outcome, num_tests: int = 5, credit: str = "all") -> tuple[Verdict, int]:
+    sandbox = Sandbox(*outcomes)
+    suite = Suite(trials=(Trial(given="", expected="1"),) * num_tests)
+    verdict = Trying(run=sandbox.run, section=Section(path="x", credit=credit)).verdict("pass", suite)
+    return verdict, len(sandbox.jobs)
+
+
+FIVE = [
+    ([RIGHT] * 5, "passed", 1.0, 5, 1.0, 5),
+    ([OTHER, RIGHT, RIGHT, RIGHT, RIGHT], "wrong", 0.0, 1, 0.8, 5),
+    ([RIGHT, RIGHT, ERROR, OTHER, RIGHT], "runtime error", 0.0, 3, 0.6, 5),
+    ([RIGHT, LATE, OTHER, RIGHT, RIGHT], "time", 0.0, 2, 0.6, 5),
+    ([RIGHT, LATE, LATE, RIGHT, RIGHT], "time", 0.0, 2, 0.2, 3),  # the second that is late ends it
+    ([OTHER, LATE, RIGHT, LATE, RIGHT], "wrong", 0.0, 1, 0.2, 4),
+]
+
+
+@pytest.mark.parametrize(("outcomes", "kind", "score", "num_run", "share", "num_run_for_share"), FIVE)
+def test_all_or_a_share_of_five_tests(outcomes, kind, score, num_run, share, num_run_for_share):
+    passed = kind == "passed"
+    assert tried(*outcomes) == (Verdict(score=score, passed=passed, kind=kind), num_run)
+    whole = Verdict(score=pytest.approx(share), passed=passed, kind=kind)
+    assert tried(*outcomes, credit="share") == (whole, num_run_for_share)
+
+
+@pytest.mark.parametrize("credit", ["all", "share"])
+@pytest.mark.parametrize("before", [[], [RIGHT, RIGHT]])
+def test_a_sandbox_that_fails_is_an_error_of_the_judge(credit, before):
+    verdict, _ = tried(*before, BROKEN, RIGHT, RIGHT, RIGHT, RIGHT, credit=credit)
+    assert verdict == Verdict(score=0.0, passed=False, error="the worker is gone", kind="judge error")
+
+
+def test_every_outcome_has_its_kind():
+    kinds = ["done", "error", "time", "memory", "output", "forbidden", "broken"]
+    found = [tried(Outcome(kind=kind, detail="x"), num_tests=1)[0].kind for kind in kinds]
+    assert found == ["wrong", "runtime error", "time", "memory", "output", "forbidden", "judge error"]
+    assert ["passed", *found] == list(VERDICT_KINDS)
+
+
+def called(result: str | None, expected: object, *, may_be_wrapped: bool = False) -> bool:
+    sandbox = Sandbox(Outcome(kind="done", result=result, stdout="noise"))
+    trial = Trial(given="[1]", expected=json.dumps(expected))
+    suite = Suite(trials=(trial,), entry="f", may_be_wrapped=may_be_wrapped)
+    verdict = Trying(run=sandbox.run, section=Section(path="x")).verdict("pass", suite)
+    assert sandbox.jobs[0].entry == "f" and sandbox.jobs[0].arguments == "[1]" and not sandbox.jobs[0].stdin
+    return verdict.passed
+
+
+def test_what_calls_return_is_compared_by_value():
+    assert called("[1, 2.0]", [1.0, 2]) and not called("[1, 2]", [2, 1]) and called("null", None)
+    assert not called(None, None) and not called("", 1) and not called("[" * 10_000, []) and not called("NaN", 1)
+
+
+def test_results_of_apps_may_stand_in_a_list_of_one():
+    assert called("3", [3], may_be_wrapped=True) and called("[3]", [3], may_be_wrapped=True)
+    assert not called("3", [3]) and not called("1", [1, 2], may_be_wrapped=True)
+
+
+def test_the_expected_output_never_enters_the_sandbox():
+    sandbox = Sandbox(RIGHT)
+    suite = Suite(trials=(Trial(given="in", expected="secret"),))
+    Trying(run=sandbox.run, section=Section(path="x")).verdict("pass", suite)
+    assert "secret" not in repr(sandbox.jobs)
+
+
+def test_limits_are_the_rows_where_it_has_some():
+    section = Section(path="x", seconds=3.0, memory_mib=256)
+    long = "1" * 2_000_000
+
+    def limits(**own):
+        sandbox = Sandbox(RIGHT)
+        Trying(run=sandbox.run, section=section).verdict(
+            "pass", Suite(trials=(Trial(given="", expected=long),), **own)
+        )
+        return sandbox.jobs[0].limits
+
+    assert (limits().seconds, limits().memory_mib) == (3.0, 256)
+    assert (limits(seconds=9.0).seconds, limits(memory_mib=64).memory_mib) == (9.0, 256)
+    assert limits(memory_mib=1024).memory_mib == 1024
+    assert limits().output_bytes >= 2 * len(long)  # else a right answer could be too long
