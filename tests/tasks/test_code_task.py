@@ -129,10 +129,13 @@ def test_functions_and_methods_are_called(tmp_path):
         "class Solution:\n    def order(self, items, down):\n        return tuple(sorted(items, reverse=down))",
         "def order(items, down): return sorted(items)",
         "def arrange(items, down): return sorted(items, reverse=down)",
+        "def order(items: List[int], down: bool) -> Optional[List[int]]: return heapq.nlargest(9, items)",
+        "from __future__ import annotations\ndef order(items: List[int], down): return sorted(items)[::-1]",
     ]
     with Judge(task, workers=2) as judge:
         verdicts = judge.judge_all([(task.prompts()[0], block(program)) for program in programs])
-    assert [one.kind for one in verdicts] == ["passed", "passed", "wrong", "runtime error"]
+    kinds = ["passed", "passed", "wrong", "runtime error", "passed", "passed"]
+    assert [one.kind for one in verdicts] == kinds
 
 
 @needs_sandbox

@@ -15,6 +15,11 @@ MOST_LATE = 2
 """Tests of one program that may run out of time; the rest then counts as failed and is not run."""
 SPARE_BYTES = 1 << 16
 """Output beyond twice the expected one that a program may always make."""
+PRELUDE = (
+    "from typing import *; from collections import *; "
+    "import bisect, collections, functools, heapq, itertools, math, operator, random, re, string, sys\n"
+)
+"""Names that starter code (`List`) and answers to it take for granted; one line before the program."""
 PASSED, WRONG, BROKEN = "passed", "wrong", "judge error"
 _KINDS: dict[Kind, str] = {
     "done": WRONG,
@@ -63,7 +68,8 @@ class Trying:
             output_bytes=max(least.output_bytes, 2 * len(trial.expected.encode(errors="replace")) + SPARE_BYTES),
         )
         if suite.entry:
-            return Job(source=program, entry=suite.entry, arguments=trial.given, limits=limits)
+            source = program if "__future__" in program else PRELUDE + program  # such an import must come first
+            return Job(source=source, entry=suite.entry, arguments=trial.given, limits=limits)
         return Job(source=program, stdin=trial.given, limits=limits)
 
 
