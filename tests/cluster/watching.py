@@ -21,17 +21,23 @@ class Killer:
     def __init__(self, when):
         self.when, self.parts, self.killed, self.steps = dict(when), None, [], []
         self._chance = random.Random(str(when))
+        self._due = []
 
     def step(self, step, metrics):
         self.steps.append((step, dict(metrics)))
         if step in self.when:
-            kind = self.when.pop(step)
+            self._due.append(self.when.pop(step))
+        if self._due:
+            kind = self._due.pop()
             number = process_of(self.parts, kind, self._chance)
             Timer(self._chance.uniform(0, 1), self._kill, (kind, number)).start()
 
     def _kill(self, kind, number):
-        os.kill(number, signal.SIGSTOP if kind.startswith("hang") else signal.SIGKILL)
-        self.killed.append((kind, number))
+        try:
+            os.kill(number, signal.SIGSTOP if kind.startswith("hang") else signal.SIGKILL)
+            self.killed.append((kind, number))
+        except ProcessLookupError:  # an earlier kill came before: whoever takes its place is next
+            self._due.append(kind)
 
     def evaluated(self, points, forecasts, metrics):
         pass
