@@ -42,11 +42,20 @@ def policy(tmp_path_factory):
 
 @pytest.fixture
 def two_nodes():
-    cluster = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 4, "node_ip_address": "127.0.0.1", "object_store_memory": 100 << 20},
-    )
-    cluster.add_node(num_cpus=4, node_ip_address="127.0.0.1", object_store_memory=100 << 20)
+    yield from nodes(4, 4)
+
+
+@pytest.fixture
+def two_nodes_and_a_driver():
+    yield from nodes(0, 4, 4)
+
+
+def nodes(*cpus):
+    """A cluster whose first node is the driver's."""
+    common = {"node_ip_address": "127.0.0.1", "object_store_memory": 100 << 20}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus[0], **common})
+    for count in cpus[1:]:
+        cluster.add_node(num_cpus=count, **common)
     ray.init(address=cluster.address, namespace=NAMESPACE, log_to_driver=False)
     yield cluster
     ray.shutdown()

@@ -79,6 +79,18 @@ def test_too_many_losses_end_the_run_with_a_checkpoint_and_it_goes_on(two_nodes,
     assert len(used) == len(set(used)) == 30 * 8
 
 
+def test_a_machine_that_is_lost_takes_everything_along_and_the_run_goes_on_elsewhere(
+    two_nodes_and_a_driver, recipe, tmp_path
+):
+    """Generator, rank, verifier and the weights in the store are gone at once."""
+    chosen = recipe("steps=16", "evaluation.every=16", "checkpoint.every=2")
+    notes, killer, *_ = trained(chosen, tmp_path / "run", {5: "machine"})
+    assert any("all ranks go back to the last checkpoint" in note for note in notes)
+    assert killer.steps[-1][1]["cluster/trainers_restarted"] >= 1
+    used = admissions(tmp_path / "run")
+    assert len(used) == len(set(used)) == 16 * 8
+
+
 def test_a_checkpoint_is_read_by_another_number_of_ranks_and_exported(two_nodes, recipe, tmp_path):
     chosen = recipe("steps=4", "evaluation.every=4", "runtime.trainers=2")
     _, _, weights, *_ = trained(chosen, tmp_path / "run")

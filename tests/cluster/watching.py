@@ -58,6 +58,8 @@ def process_of(parts, kind, chance):
     else:
         actor = parts.generator._pool.members[0].actor
     number = ray.get(actor.process.remote(), timeout=60)
+    if kind == "machine":
+        return parent_of(number)  # Ray's own process there, without which no other lives on
     if kind != "engine":
         return number
     return next(one for one in children_of(number) if b"EngineCore" in Path(f"/proc/{one}/cmdline").read_bytes())
@@ -84,6 +86,10 @@ def admissions(place):
     """Every admission that a batch used, in the order of steps."""
     files = sorted((Path(place) / "rollouts").glob("*.jsonl"))
     return [group.admission for file in files for group in read_groups(file)]
+
+
+def parent_of(number):
+    return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def children_of(number):

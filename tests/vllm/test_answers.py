@@ -1,4 +1,4 @@
-"""Answers by vLLM: their log-probabilities, how they end, and that each follows from its seed alone."""
+"""Answers by vLLM and by our own engine, under the same tests: log-probabilities, endings, seeds."""
 
 import asyncio
 
@@ -18,6 +18,9 @@ from small_models import (
 )
 
 from scalerl.errors import InputError
+from scalerl.model.loading import load_policy
+from scalerl.recipe.sections import Model
+from scalerl.rollout.engine import Engine, Request
 from scalerl.rollout.limits import Limits, draw_cut, stream_of
 
 LIMITS = Limits(answer=6, stops=(STOP,), think=(4, 9), close=CLOSE, phrase=PHRASE)
@@ -29,27 +32,59 @@ def model():
     return made("tied qwen3", 0)
 
 
+class Ours:
+    """Our engine, asked in the same words."""
+
+    is_alive = True
+
+    def __init__(self, folder):
+        self._policy, self._limits = load_policy(Model(path=str(folder)), torch.device("cpu")), LIMITS
+
+    def all_of(self, asked, temperature):
+        one = Engine(self._policy, self._limits, slots=32, longest_prompt=400, temperature=temperature)
+        one.submit([Request(key=(i, 0), prompt=prompt, seed=seed) for i, (prompt, seed) in enumerate(asked)])
+        found = {}
+        while not one.is_idle:
+            found |= {done.request.key[0]: done.rollout for done in one.step()}
+        return [found[i] for i in range(len(asked))]
+
+
 @pytest.fixture(scope="module")
-def engine(run, model, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    saved(model, folder)
+def folder(model, tmp_path_factory):
+    place = tmp_path_factory.mktemp("model")
+    saved(model, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def vllm(run, folder):
     one = started(run, folder, LIMITS)
     yield one
     run(one.close())
 
 
+@pytest.fixture(params=["vllm", "ours"])
+def engine(request, folder, vllm):
+    return vllm if request.param == "vllm" else Ours(folder)
+
+
 @pytest.fixture
 def limited(engine):
     """Gives the engine other limits for one test."""
-
-    def limit(**more):
-        engine._limits = Limits(**more)
-
-    yield limit
+    yield lambda **more: setattr(engine, "_limits", Limits(**more))
     engine._limits = LIMITS
 
 
+@pytest.fixture
+def limited_vllm(vllm):
+    yield lambda **more: setattr(vllm, "_limits", Limits(**more))
+    vllm._limits = LIMITS
+
+
 def all_of(run, engine, asked, temperature=1.0):
+    if isinstance(engine, Ours):
+        return engine.all_of(asked, temperature)
+
     async def together():
         return await asyncio.gather(*(engine.answer(prompt, seed, temperature) for prompt, seed in asked))
 
@@ -81,7 +116,7 @@ def test_two_seeds_differ_and_one_repeats_alone_and_among_others(run, engine):
     assert not same(together[21], together[22])
 
 
-def test_the_answer_is_not_drawn_by_the_numbers_that_drew_the_thinking(run, engine, limited):
+def test_the_answer_is_not_drawn_by_the_numbers_that_drew_the_thinking():
     """With one seed for both turns, the same prompt would lead to the same tokens in each."""
     from scalerl.rollout.vllm.answering import Answer, Said
 
@@ -128,7 +163,7 @@ def _holds(limits, seed, one):
 
 def test_without_thinking_there_is_one_budget(run, engine, limited, model):
     limited(answer=20, stops=(STOP,), close=CLOSE)
-    found = all_of(run, engine, [(numbers(7, 8), seed) for seed in range(16)])
+    found = all_of(run, engine, [(numbers(7, 8), seed) for seed in range(64)])
     assert any(CLOSE in one.tokens[:-1] for one in found)
     assert all(len(one.tokens) == 20 or one.ending == "stopped" for one in found)
     assert not any(one.is_interrupted for one in found) and all(one.is_trainable.all() for one in found)
@@ -148,33 +183,33 @@ def test_tokens_follow_the_models_distribution(run, engine, limited, model):
     assert statistic < freedom + 5 * np.sqrt(2 * freedom)
 
 
-def test_tokens_are_counted(run, engine, limited):
-    limited(answer=8, stops=())
-    sampled, prefilled = engine.num_sampled, engine.num_prefilled
+def test_tokens_are_counted(run, vllm, limited_vllm):
+    limited_vllm(answer=8, stops=())
+    sampled, prefilled = vllm.num_sampled, vllm.num_prefilled
     prompt = numbers(*([33] * 70))
-    run(engine.answer(prompt, 1, 1.0))
-    assert (engine.num_sampled - sampled, engine.num_prefilled - prefilled) == (8, 70)
-    run(engine.answer(prompt, 2, 1.0))
-    assert engine.num_prefilled - prefilled == 70 + 70 - 64  # two whole blocks were still there
+    run(vllm.answer(prompt, 1, 1.0))
+    assert (vllm.num_sampled - sampled, vllm.num_prefilled - prefilled) == (8, 70)
+    run(vllm.answer(prompt, 2, 1.0))
+    assert vllm.num_prefilled - prefilled == 70 + 70 - 64  # two whole blocks were still there
 
 
-def test_what_vllm_would_do_differently_is_refused(run, engine):
+def test_what_vllm_would_do_differently_is_refused(run, vllm):
     with pytest.raises(InputError, match="max_model_len"):
-        run(engine.answer(numbers(*([3] * 500)), 0, 1.0))
+        run(vllm.answer(numbers(*([3] * 500)), 0, 1.0))
     with pytest.raises(InputError, match="temperature"):
-        run(engine.answer(numbers(3), 0, 0.0))
+        run(vllm.answer(numbers(3), 0, 0.0))
 
 
-def test_an_answer_that_is_cancelled_leaves_the_engine_whole(run, engine, limited):
-    limited(answer=400, stops=())
+def test_an_answer_that_is_cancelled_leaves_the_engine_whole(run, vllm, limited_vllm):
+    limited_vllm(answer=400, stops=())
 
     async def cancelled():
-        task = asyncio.create_task(engine.answer(numbers(3, 4), 0, 1.0))
+        task = asyncio.create_task(vllm.answer(numbers(3, 4), 0, 1.0))
         await asyncio.sleep(0.3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return await engine.answer(numbers(3, 4), 0, 1.0)
+        return await vllm.answer(numbers(3, 4), 0, 1.0)
 
     assert len(run(cancelled()).tokens) == 400
 
