@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Timer
 
 import ray
+from ray.exceptions import RayError
 
 from scalerl.cluster.parts import parts_on_cluster
 from scalerl.cluster.recovery import run
@@ -29,7 +30,11 @@ class Killer:
             self._due.append(self.when.pop(step))
         if self._due:
             kind = self._due.pop()
-            number = process_of(self.parts, kind, self._chance)
+            try:
+                number = process_of(self.parts, kind, self._chance)
+            except (RayError, StopIteration):  # it is dead already, and nobody has noticed
+                self._due.append(kind)
+                return
             Timer(self._chance.uniform(0, 1), self._kill, (kind, number)).start()
 
     def _kill(self, kind, number):
