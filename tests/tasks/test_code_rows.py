@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pickle
+import struct
 import zlib
 from pathlib import Path
 
@@ -31,8 +32,12 @@ def suite(cells: dict) -> Suite:
     return problem_of(row(cells)).suite
 
 
+def zipped(pickle_: bytes) -> str:
+    return base64.b64encode(zlib.compress(pickle_)).decode()
+
+
 def packed(value: object) -> str:
-    return base64.b64encode(zlib.compress(pickle.dumps(json.dumps(value)))).decode()
+    return zipped(pickle.dumps(json.dumps(value)))
 
 
 def with_keys(tests: list, **more: object) -> list:
@@ -143,6 +148,8 @@ def test_names_limits_and_difficulty():
     assert problem_of(row({**taco, "problem_id": 12})).name == "12"
     own = problem_of(row({**OWN, "id": "sum", "seconds": 2, "difficulty": 3}))
     assert (own.name, own.suite.seconds, own.difficulty) == ("sum", 2.0, "3")
+    long = problem_of(row({**OWN, "id": 10**400, "difficulty": 10**400}))
+    assert long.name == long.difficulty == f"1{'0' * 400}"  # larger than any float
     assert (
         problem_of(row({**LIVE, "public_test_cases": json.dumps(PAIRS), "question_id": "1873_A"})).name == "1873_A"
     )
@@ -150,6 +157,7 @@ def test_names_limits_and_difficulty():
 
 APPS = {"question": "a", "input_output": '{"inputs": ["1"], "outputs": ["1"]}'}
 DEEP = json.loads("[" * 300 + "]" * 300)
+DEEP_LINE = {"input": "[" * 300 + "]" * 300, "output": "1", "testtype": "functional"}
 TWICE = [{"stdin": "1", "stdout": "1"}]
 REFUSED = [
     ({}, "has the columns nothing; expected question_content, public_test_cases (LiveCodeBench); or question, "),
@@ -234,6 +242,30 @@ REFUSED = [
         {"question": "a", "input_output": json.dumps({"fn_name": "f", "inputs": ["1" * 5000], "outputs": ["1"]})},
         "test 1 has the argument '11111111",
     ),
+    (
+        {"prompt": "a", "entry": "f", "tests": [{"arguments": [DEEP], "result": 1}]},
+        "test 1 has [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[ as arguments; expected fewer lists in lists",
+    ),
+    (
+        {**LIVE, "public_test_cases": json.dumps([DEEP_LINE]), "metadata": '{"func_name": "f"}'},
+        "test 1 has [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[ as arguments; expected fewer lists in lists",
+    ),
+    ({"prompt": "a", "tests": TWICE, "seconds": 10**400}, f"allows 1{'0' * 39} seconds; expected 0.1 to 3600"),
+    ({"prompt": "a", "tests": TWICE, "id": 10**5000}, "Exceeds the limit (4300 digits)"),
+    ({"prompt": "a", "tests": [{1: 2}]}, "test 1 has no 'stdin', but 1"),
+    (
+        {"prompt": "a", "entry": "f", "tests": [{"arguments": [b"x"], "result": 1}]},
+        "cannot be used (TypeError: Object of type bytes is not JSON serializable); expected values such as",
+    ),
+    (
+        {"prompt": "a\ud800", "tests": TWICE},
+        "has text in 'prompt' that is no UTF-8; expected no half of a character",
+    ),
+    ({"prompt": "a", "tests": TWICE, "id": "\udfff"}, "has text in 'id' that is no UTF-8"),
+    ({"prompt": "a", "tests": TWICE, "difficulty": "\ud800"}, "has text in 'difficulty' that is no UTF-8"),
+    ({"prompt": "a", "tests": TWICE, "starter_code": "\ud800"}, "has starter code that is no UTF-8"),
+    ({"prompt": "a", "tests": [*TWICE, {"stdin": "1", "stdout": "\ud800"}]}, "test 2 is no UTF-8"),
+    ({"prompt": "a", "tests": [{"stdin": "\ud800", "stdout": "1"}]}, "test 1 is no UTF-8"),
 ]
 
 
@@ -249,20 +281,62 @@ class Evil:
         return os.system, ("touch evil",)
 
 
-@pytest.mark.parametrize("evil", [Evil(), [Evil()], print, Path("x"), {1: {2}}.keys])
-def test_nothing_is_called_by_unpacking(evil, tmp_path, monkeypatch):
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("text", ["[]", '["a\\n\u00e9\u20ac\U0001f600"]', json.dumps(["x" * 70_000])])
+def test_one_text_is_unpacked_of_every_protocol(protocol, text):
+    assert unpacked(zipped(pickle.dumps(text, protocol)), "x") == json.loads(text)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize(
+    "evil", [Evil(), [Evil()], print, Path("x"), {1: {2}}.keys, [], {"a": 1}, ("[]",), 5, b"[]", None]
+)
+def test_nothing_but_a_text_is_unpacked_and_nothing_called(evil, protocol, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = base64.b64encode(zlib.compress(pickle.dumps(evil))).decode()
-    with pytest.raises(ValueError, match=r"cannot unpack 'x' \(UnpicklingError: it asks for "):
-        unpacked(text, "x")
+    with pytest.raises(
+        ValueError, match=r"cannot unpack 'x' \(ValueError: its pickle holds [A-Z_0-9]+, not one text"
+    ):
+        unpacked(zipped(pickle.dumps(evil, protocol)), "x")
     assert not list(tmp_path.iterdir())
+
+
+HASHED = b"\x80\x04})\x94" + b"".join(b"h" + bytes([at]) + b"\x86\x94" for at in range(60)) + b"K\x01s."
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (HASHED, "its pickle holds EMPTY_DICT"),  # a tuple of tuples of tuples: its hash takes 2^60 steps
+        (b"\x80\x04\x8c\x02[]\x8c\x02[].", "does not hold one text alone"),
+        (b"\x80\x04.", "does not hold one text alone"),
+        (b"\x80\x04\x8c\x02[]" + b"\x94" * 1_000_000 + b".", "does not hold one text alone"),
+        (b"\x80\x04\x8c\x02[]", "pickle exhausted before seeing STOP"),
+        (b"X\xff\xff\xff\x7f[].", "expected 2147483647 bytes"),
+        (b"nonsense", "opcode"),
+        (b"", "pickle exhausted"),
+    ],
+)
+def test_a_pickle_that_would_take_for_ever_is_refused(made, problem):
+    with pytest.raises(ValueError, match=f"cannot unpack 'x' .*{problem}"):
+        unpacked(zipped(made), "x")
+
+
+def test_a_place_in_the_memo_takes_no_memory():
+    assert unpacked(zipped(b"\x80\x04\x8c\x02[]r" + struct.pack("<I", 2**32 - 1) + b"."), "x") == []
+
+
+def test_what_is_cut_off_is_refused_by_its_line():
+    cut = base64.b64encode(zlib.compress(pickle.dumps("[]"))[:-3]).decode()
+    with pytest.raises(
+        InputError, match=r"line 7: cannot unpack 'private_test_cases' \(ValueError: it is cut off\)"
+    ):
+        problem_of(row({**LIVE, "public_test_cases": "[]", "private_test_cases": cut}))
 
 
 def test_a_bomb_is_not_unpacked(monkeypatch):
     monkeypatch.setattr("scalerl.tasks.packed_json.MOST_BYTES", 1 << 20)
-    text = base64.b64encode(zlib.compress(bytes(1 << 24))).decode()
     with pytest.raises(ValueError, match="more than 1 MiB"):
-        unpacked(text, "x")
+        unpacked(zipped(bytes(1 << 24)), "x")
 
 
 TEXT = st.text(max_size=12)

@@ -201,6 +201,31 @@ def test_rows_that_cannot_be_used_are_refused_or_left_out_and_counted(tmp_path):
 
 
 @needs_sandbox
+def test_rows_that_no_reader_expects_are_left_out_too(tmp_path):
+    deep = json.loads("[" * 300 + "]" * 300)
+    call = {"prompt": "Call.", "entry": "f"}
+    rows = [
+        {**adding(4), "seconds": 10**400},
+        {**adding(5), "prompt": "\ud800"},
+        {**adding(6), "tests": [{"stdin": "\ud800", "stdout": "1"}]},
+        {**call, "tests": [{"arguments": [deep], "result": 1}]},
+    ]
+    path = lines(tmp_path / "a.jsonl", [adding(1), *rows])
+    with pytest.warns(UserWarning, match=r"4 rows are left out, the first: .*a.jsonl, line 2: allows 1000"):
+        found = task_of(Section(path=path, unusable="skip"), num_held_out=0).prompts()
+    assert [one.id for one in found] == ["code:add-1"]
+
+
+@needs_sandbox
+def test_what_is_not_run_in_the_time_of_an_answer_has_failed(path):
+    task = task_of(Section(path=path, credit="share", answer_seconds=0.5), num_held_out=0)
+    prompt = next(one for one in task.prompts() if one.id == "code:add-3")
+    with Judge(task) as judge:
+        (verdict,) = judge.judge_all([(prompt, block(f"import time\ntime.sleep(0.6)\n{ADD_THREE}"))])
+    assert verdict == Verdict(score=0.25, passed=False, kind="time")
+
+
+@needs_sandbox
 def test_the_same_problem_with_other_tests_is_refused(tmp_path):
     other = {**adding(1), "id": "other", "tests": adding(2)["tests"]}
     path = lines(tmp_path / "a.jsonl", [adding(1), other])

@@ -8,7 +8,7 @@ from scalerl.recipe.tasks import Code as Section
 from scalerl.records import VERDICT_KINDS, Verdict
 from scalerl.sandbox import Job, Outcome
 from scalerl.tasks.code_suite import Suite, Trial
-from scalerl.tasks.code_trying import Trying
+from scalerl.tasks.code_trying import PRELUDE, Trying
 
 
 class Sandbox:
@@ -65,6 +65,77 @@ def test_every_outcome_has_its_kind():
     found = [tried(Outcome(kind=kind, detail="x"), num_tests=1)[0].kind for kind in kinds]
     assert found == ["wrong", "runtime error", "time", "memory", "output", "forbidden", "judge error"]
     assert ["passed", *found] == list(VERDICT_KINDS)
+
+
+class Clock:
+    """Goes so many seconds further with every program that is run."""
+
+    def __init__(self, sandbox: Sandbox, seconds: float) -> None:
+        self.sandbox, self.seconds = sandbox, seconds
+
+    def __call__(self) -> float:
+        return 1000.0 + self.seconds * len(self.sandbox.jobs)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "credit", "kind", "score", "num_run"),
+    [
+        ([RIGHT] * 5, "all", "time", 0.0, 3),  # after 12 seconds the time of the answer is over
+        ([RIGHT] * 5, "share", "time", 0.6, 3),
+        ([RIGHT, OTHER, RIGHT, RIGHT, RIGHT], "share", "wrong", 0.4, 3),
+        ([OTHER] * 5, "all", "wrong", 0.0, 1),
+    ],
+)
+def test_all_tests_of_an_answer_have_a_limit_together(outcomes, credit, kind, score, num_run):
+    sandbox = Sandbox(*outcomes)
+    suite = Suite(trials=(Trial(given="", expected="1"),) * 5)
+    section = Section(path="x", credit=credit, answer_seconds=10.0)
+    verdict = Trying(run=sandbox.run, section=section, clock=Clock(sandbox, 4.0)).verdict("pass", suite)
+    assert verdict == Verdict(score=pytest.approx(score), passed=False, kind=kind)
+    assert len(sandbox.jobs) == num_run
+
+
+def test_tests_that_end_in_time_are_all_run():
+    sandbox = Sandbox(*[RIGHT] * 5)
+    suite = Suite(trials=(Trial(given="", expected="1"),) * 5)
+    section = Section(path="x", answer_seconds=16.5)
+    assert Trying(run=sandbox.run, section=section, clock=Clock(sandbox, 4.0)).verdict("pass", suite).passed
+
+
+@pytest.mark.parametrize("error", [ArithmeticError, RecursionError, MemoryError, ValueError])
+def test_output_that_cannot_be_compared_is_wrong_and_no_error_of_the_judge(error, monkeypatch):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr("scalerl.tasks.code_trying.same_stdout", fails)
+    monkeypatch.setattr("scalerl.tasks.code_trying.same_value", fails)
+    assert tried(RIGHT)[0] == Verdict(score=0.0, passed=False, kind="wrong")
+    assert not called("1", 1)
+
+
+def test_a_million_digits_are_wrong():
+    sandbox = Sandbox(Outcome(kind="done", stdout="9" * 1_000_001))
+    suite = Suite(trials=(Trial(given="", expected="0.5"),))
+    verdict = Trying(run=sandbox.run, section=Section(path="x")).verdict("pass", suite)
+    assert verdict == Verdict(score=0.0, passed=False, kind="wrong")
+    assert not called("9" * 1_000_001, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("program", "has_prelude"),
+    [
+        ("from __future__ import annotations\nx = 1", False),
+        ("# a comment\nfrom  __future__ import annotations", False),
+        ("x = '__future__'", True),
+        ("# needs no from __future__ import", True),
+        ("x = 1", True),
+    ],
+)
+def test_names_are_imported_before_a_program_unless_that_must_come_first(program, has_prelude):
+    sandbox = Sandbox(Outcome(kind="done", result="1"))
+    suite = Suite(trials=(Trial(given="[]", expected="1"),), entry="f")
+    Trying(run=sandbox.run, section=Section(path="x")).verdict(program, suite)
+    assert sandbox.jobs[0].source == (PRELUDE + program if has_prelude else program)
 
 
 def called(result: str | None, expected: object, *, may_be_wrapped: bool = False) -> bool:

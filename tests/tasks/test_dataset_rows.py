@@ -2,11 +2,12 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
 from scalerl.errors import InputError
-from scalerl.tasks.dataset import rows
+from scalerl.tasks.dataset import Row, rows
 
 datasets = pytest.importorskip("datasets")
 pa = pytest.importorskip("pyarrow")
@@ -144,3 +145,17 @@ def test_a_missing_column_is_named_with_those_there_are(make, tmp_path):
     place = make(tmp_path / "data") or tmp_path / "data"
     with pytest.raises(InputError, match="has no column 'problem'; its columns are question, answer, level"):
         read(place, ["problem"])
+
+
+def test_cells_as_text():
+    cells = {"a": " x ", "b": 7, "c": 1e-07, "d": 10**400, "half": "x\ud800", "nan": float("nan"), "yes": True}
+    row = Row(cells=cells, file=Path("set.jsonl"), line=7)
+    assert [row.text(one) for one in "abcd"] == ["x", "7", "0.0000001", f"1{'0' * 400}"]
+    for column, problem in (
+        ("half", "has text in 'half' that is no UTF-8; expected no half of a character"),
+        ("nan", "has nan as 'nan'; expected text or a number"),
+        ("yes", "has True as 'yes'; expected text or a number"),
+        ("gone", "has no 'gone'"),
+    ):
+        with pytest.raises(InputError, match=f"set.jsonl, line 7: {problem}"):
+            row.text(column)

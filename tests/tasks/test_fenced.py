@@ -1,5 +1,7 @@
 """The program of an answer is its last fenced block, as people and models write them."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,3 +60,48 @@ def test_any_text_has_a_block_or_none(text):
 def test_a_text_of_nothing_but_fences_takes_no_time_to_speak_of():
     text = "````x\n" * 50_000 + "```\n" * 50_001  # each of the first looked for its end through all the rest
     assert last_block(text) == ""
+
+
+def steps(text):
+    """Lines of Python that reading a text takes."""
+    count = 0
+
+    def counted(frame, event, _):
+        nonlocal count
+        count += event == "line"
+        return counted
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, _: counted if frame.f_code.co_filename.endswith("fenced.py") else None)
+    try:
+        last_block(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def never_closed(num_letters):
+    """Every combination of indentation and length, hardest to close first, and fences that close none."""
+    size = round((num_letters / 2) ** (1 / 3))
+    openings = [" " * indent + "`" * (4 + size - less) for less in range(size) for indent in range(size)]
+    return "\n".join([*(f"{one}x" for one in openings), *["```"] * (num_letters // 8)])
+
+
+def every_kind(num_letters):
+    """As many lengths and indentations of fences as there is room for, and all of them may open and close."""
+    size = round(num_letters ** (1 / 3))
+    return "\n".join(" " * (size - at) + "~" * (3 + size - more) for at in range(size) for more in range(size))
+
+
+def lengths_and_depths(num_letters):
+    """The largest table: closing fences of all lengths at one depth, and at all depths of one length."""
+    size = round((num_letters / 2) ** 0.5)
+    return "\n".join(["`" * (3 + at) for at in range(size)] + [" " * at + "```" for at in range(size)])
+
+
+@pytest.mark.parametrize("make", [never_closed, every_kind, lengths_and_depths])
+def test_no_text_takes_more_than_a_few_steps_a_letter(make):
+    text = make(200_000)
+    assert 100_000 < len(text) < 300_000
+    assert steps(text) < 10 * len(text)
+    assert steps(text) < 2.5 * steps(make(100_000))

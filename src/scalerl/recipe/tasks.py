@@ -52,6 +52,9 @@ class Code:
     )
     credit: Credit = knob("all", "Score of an answer: 1 where all tests are passed, or the share of tests.")
     seconds: float = knob(4.0, "Longest time of one test where the row states none.", at_least=0.1)
+    answer_seconds: float = knob(
+        60.0, "Longest time for all tests of one answer; what is not run then has failed by time.", above=0
+    )
     memory_mib: int = knob(512, "Most memory of one test; a row that states more has more.", at_least=128)
     most_tests: int = knob(0, "Most tests of a problem, those with the longest input; 0 is all.", at_least=0)
     unusable: Unusable = knob("refuse", "A row that cannot be used ends the start, or is left out and counted.")

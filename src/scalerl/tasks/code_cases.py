@@ -80,7 +80,7 @@ def _program(given: Any, expected: Any, at: int) -> Trial:  # noqa: ANN401
 def _call(given: list[Any], expected: Any, at: int) -> Trial:  # noqa: ANN401
     text = json.dumps(expected)
     _refuse_unless(_is_json(text, parsed), f"test {at} has {text:.40} as result; expected fewer lists in lists")
-    return Trial(given=json.dumps(given), expected=text)
+    return Trial(given=_arguments(json.dumps(given), at), expected=text)
 
 
 def _call_of_values(given: Any, expected: Any, at: int) -> Trial:  # noqa: ANN401
@@ -97,7 +97,12 @@ def _call_of_lines(given: str, expected: Any, at: int) -> Trial:  # noqa: ANN401
         _refuse_unless(_is_json(line, json.loads), problem)
     is_json = isinstance(expected, str) and _is_json(expected, parsed)
     _refuse_unless(is_json, f"test {at} has {expected!r:.40} as output; expected JSON text")
-    return Trial(given=f"[{', '.join(lines)}]", expected=expected)
+    return Trial(given=_arguments(f"[{', '.join(lines)}]", at), expected=expected)
+
+
+def _arguments(text: str, at: int) -> str:
+    _refuse_unless(_is_json(text, parsed), f"test {at} has {text:.40} as arguments; expected fewer lists in lists")
+    return text
 
 
 def _text(value: Any, name: str, at: int) -> str:  # noqa: ANN401
@@ -136,7 +141,7 @@ def _listed(tests: Any) -> list[dict[str, Any]]:  # noqa: ANN401
 def _need(test: Mapping[str, Any], keys: Sequence[str], at: int | None) -> None:
     for key in keys:
         where = "has" if at is None else f"test {at} has"
-        _refuse_unless(key in test, f"{where} no {key!r}, but {', '.join(test) or 'nothing'}")
+        _refuse_unless(key in test, f"{where} no {key!r}, but {', '.join(map(str, test)) or 'nothing'}")
 
 
 def _named(entry: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from scalerl.errors import InputError
 from scalerl.tasks import code_cases, stable_hash
 from scalerl.tasks.code_suite import Suite
-from scalerl.tasks.dataset import Row
+from scalerl.tasks.dataset import Row, is_writable
 from scalerl.tasks.distinct import same_text
 from scalerl.tasks.packed_json import from_json, unpacked
 
@@ -49,14 +49,22 @@ class Format:
 
 def problem_of(row: Row) -> Problem:
     """The problem in a row; what cannot be one is refused with file and line."""
-    found = _format_of(row)
-    text, starter = row.text(found.question), _optional(row, "starter_code").strip("\n")
     try:
-        suite = replace(found.suite(row), **_limits(row))
+        return _problem(row)
     except InputError:
         raise
+    except (TypeError, OverflowError, RecursionError) as error:
+        problem = f"cannot be used ({type(error).__name__}: {error})"
+        raise row.refusal(f"{problem}; expected values such as JSON has") from None
     except ValueError as error:
         raise row.refusal(str(error)) from None
+
+
+def _problem(row: Row) -> Problem:
+    found = _format_of(row)
+    text, starter = row.text(found.question), _optional(row, "starter_code").strip("\n")
+    suite = replace(found.suite(row), **_limits(row))
+    _refuse_surrogates(starter, suite)
     name = row.text(found.id) if row.cells.get(found.id) is not None else ""
     return Problem(
         name=name or stable_hash.label(same_text(f"{text}\n{starter}")),
@@ -65,6 +73,14 @@ def problem_of(row: Row) -> Problem:
         suite=suite,
         difficulty=row.text("difficulty") if _optional(row, "difficulty") else "",
     )
+
+
+def _refuse_surrogates(starter: str, suite: Suite) -> None:
+    if not is_writable(starter):
+        raise ValueError("has starter code that is no UTF-8; expected no half of a character")
+    for at, trial in enumerate(suite.trials, start=1):
+        if not (is_writable(trial.given) and is_writable(trial.expected)):
+            raise ValueError(f"test {at} is no UTF-8; expected no half of a character")
 
 
 def _format_of(row: Row) -> Format:
@@ -148,7 +164,7 @@ def _limits(row: Row) -> dict[str, Any]:
     if seconds is None:
         seconds = _limit(row, "time_limit", "second")
     if seconds is not None and not LEAST_SECONDS <= seconds <= MOST_SECONDS:
-        raise ValueError(f"allows {seconds:g} seconds; expected {LEAST_SECONDS:g} to {MOST_SECONDS:g}")
+        raise ValueError(f"allows {seconds!s:.40} seconds; expected {LEAST_SECONDS:g} to {MOST_SECONDS:g}")
     memory = _limit(row, "memory_limit", "megabyte", "mb")
     if memory is not None and not 1 <= memory <= MOST_MIB:
         raise ValueError(f"allows {memory:g} megabytes; expected 1 to {MOST_MIB}")

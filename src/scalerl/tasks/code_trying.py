@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +22,7 @@ PRELUDE = (
     "import bisect, collections, functools, heapq, itertools, math, operator, random, re, string, sys\n"
 )
 """Names that starter code (`List`) and answers to it take for granted; one line before the program."""
+_FUTURE = re.compile(r"^from[ \t]+__future__\b", re.MULTILINE)
 PASSED, WRONG, BROKEN = "passed", "wrong", "judge error"
 _KINDS: dict[Kind, str] = {
     "done": WRONG,
@@ -38,15 +41,21 @@ class Trying:
 
     run: Callable[[Job], Outcome]
     section: recipe.Code
+    clock: Callable[[], float] = time.monotonic
 
     def verdict(self, program: str, suite: Suite) -> Verdict:
         """Try a program test by test; its kind is that of the first that failed.
 
         With credit for all the first failure ends it. With credit for a share the rest is run too, until the second
-        that runs out of time.
+        that runs out of time. When the time of the answer is over no further test is begun, and the next has failed
+        by it.
         """
         kinds: list[str] = []
+        end = self.clock() + self.section.answer_seconds
         for trial in suite.trials:
+            if self.clock() >= end:
+                kinds.append("time")
+                break
             outcome = self.run(self._job(program, suite, trial))
             kind = _kind(outcome, suite, trial)
             if kind == BROKEN:
@@ -68,7 +77,7 @@ class Trying:
             output_bytes=max(least.output_bytes, 2 * len(trial.expected.encode(errors="replace")) + SPARE_BYTES),
         )
         if suite.entry:
-            source = program if "__future__" in program else PRELUDE + program  # such an import must come first
+            source = program if _FUTURE.search(program) else PRELUDE + program  # such an import must come first
             return Job(source=source, entry=suite.entry, arguments=trial.given, limits=limits)
         return Job(source=program, stdin=trial.given, limits=limits)
 
@@ -81,7 +90,10 @@ def broken(problem: str) -> Verdict:
 def _kind(outcome: Outcome, suite: Suite, trial: Trial) -> str:
     if outcome.kind != "done":
         return _KINDS[outcome.kind]
-    is_right = _returned(outcome, suite, trial) if suite.entry else same_stdout(outcome.stdout, trial.expected)
+    try:
+        is_right = _returned(outcome, suite, trial) if suite.entry else same_stdout(outcome.stdout, trial.expected)
+    except Exception:  # else a program could print itself out of the loss
+        return WRONG
     return PASSED if is_right else WRONG
 
 

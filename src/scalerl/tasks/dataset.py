@@ -29,11 +29,15 @@ class Row:
         match self.cells.get(column):
             case None:
                 problem = f"has no {column!r}"
+            case str() as text if not is_writable(text):
+                problem = f"has text in {column!r} that is no UTF-8; expected no half of a character"
             case str() as text if text.strip():
                 return text.strip()
             case str():
                 problem = f"has an empty {column!r}"
-            case int() | float() as number if not isinstance(number, bool) and math.isfinite(number):
+            case int() as number if not isinstance(number, bool):
+                return str(number)
+            case float() as number if math.isfinite(number):
                 return format(Decimal(repr(number)), "f")  # 1e-07 is no number in LaTeX
             case other:
                 problem = f"has {other!r:.40} as {column!r}; expected text or a number"
@@ -42,6 +46,15 @@ class Row:
     def refusal(self, problem: str) -> InputError:
         """Why this row cannot be used, with its place."""
         return InputError(problem, file=self.file, line=self.line)
+
+
+def is_writable(text: str) -> bool:
+    r"""Tell whether a text can be written as UTF-8: JSON may hold half of a character, as in `"\ud800"`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def rows(path: str, columns: Sequence[str], *, any_of: Sequence[str] = ()) -> Iterator[Row]:

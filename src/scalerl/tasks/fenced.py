@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)")
 MOST_DEEPER = 3
@@ -21,41 +24,88 @@ def last_block(text: str) -> str | None:
     (None, None)
     """
     lines = text.replace("\r\n", "\n").split("\n")
-    never_closed: set[tuple[str, str]] = set()  # else a text of opening fences alone would take for ever
+    fences = [_fence(line) for line in lines]
+    last = {letter: _Last(fences, letter) for letter in "`~"}
     found: str | None = None
     at = 0
     while at < len(lines):
-        opening = _opening(lines[at])
-        if opening is not None and opening not in never_closed:
-            end = _closing(lines, at + 1, *opening)
-            if end is None:
-                never_closed.add(opening)
-            else:
-                found = "".join(_outdented(line, len(opening[0])) + "\n" for line in lines[at + 1 : end])
-                at = end
+        fence = fences[at]
+        # A search that cannot fail ends where the next one begins: all of them together take each line once.
+        if fence is not None and fence.opens and last[fence.letter].closing(fence) > at:
+            end = _closing(fences, at, fence)
+            found = "".join(_outdented(line, fence.indent) + "\n" for line in lines[at + 1 : end])
+            at = end
         at += 1
     return found
 
 
-def _opening(line: str) -> tuple[str, str] | None:
-    """Indentation and fence of a line that may open a block; a label of backticks makes it a line of text."""
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    letter: str
+    indent: int
+    length: int
+    opens: bool
+    closes: bool
+
+    def is_closed_by(self, other: _Fence) -> bool:
+        is_alike = other.closes and other.letter == self.letter
+        return is_alike and other.length >= self.length and other.indent <= self.indent + MOST_DEEPER
+
+
+class _Last:
+    """Where the last fence stands that is long enough and not too deep, for every length and depth there is.
+
+    The table is no larger than the text: n lengths and m depths take (n^2 + m^2) / 2 letters, which is n m or more.
+    """
+
+    def __init__(self, fences: Sequence[_Fence | None], letter: str) -> None:
+        all_of_them = [(at, one) for at, one in enumerate(fences) if one is not None]
+        own = [(at, one) for at, one in all_of_them if one.closes and one.letter == letter]
+        places = {(one.length, one.indent): at for at, one in own}
+        self._lengths = sorted({one.length for _, one in own})
+        self._indents = sorted({one.indent for _, one in own})
+        self._table: list[list[int]] = []
+        above = [-1] * len(self._indents)
+        for length in reversed(self._lengths):
+            above = self._row(length, places, above)
+            self._table.append(above)
+        self._table.reverse()
+
+    def closing(self, fence: _Fence) -> int:
+        """The line of the last fence that could close this one, wherever this one stands; -1 where none could."""
+        row = bisect_left(self._lengths, fence.length)
+        column = bisect_right(self._indents, fence.indent + MOST_DEEPER) - 1
+        return self._table[row][column] if row < len(self._lengths) and column >= 0 else -1
+
+    def _row(self, length: int, places: dict[tuple[int, int], int], above: list[int]) -> list[int]:
+        row: list[int] = []
+        latest = -1
+        for indent, longer in zip(self._indents, above, strict=True):
+            latest = max(latest, longer, places.get((length, indent), -1))
+            row.append(latest)
+        return row
+
+
+def _fence(line: str) -> _Fence | None:
+    """The fence that a line is; a label of backticks makes it a line of text."""
     match = _FENCE.fullmatch(line)
-    if match is None or (match[2][0] == "`" and "`" in match[3]):
+    if match is None:
         return None
-    return match[1], match[2]
+    letter = match[2][0]
+    return _Fence(
+        letter=letter,
+        indent=len(match[1]),
+        length=len(match[2]),
+        opens=not (letter == "`" and "`" in match[3]),
+        closes=not match[3].strip(),
+    )
 
 
-def _closing(lines: list[str], start: int, indent: str, fence: str) -> int | None:
-    for at in range(start, len(lines)):
-        match = _FENCE.fullmatch(lines[at])
-        if (
-            match is not None
-            and match[2].startswith(fence)
-            and not match[3].strip()
-            and len(match[1]) <= len(indent) + MOST_DEEPER
-        ):
-            return at
-    return None
+def _closing(fences: Sequence[_Fence | None], opening: int, fence: _Fence) -> int:
+    at = opening + 1
+    while (other := fences[at]) is None or not fence.is_closed_by(other):
+        at += 1
+    return at
 
 
 def _outdented(line: str, width: int) -> str:

@@ -1,7 +1,7 @@
 """Whether what a program gave is what a test expects, told outside the sandbox and whatever was given.
 
-Numbers: whole ones must be equal, however they are written; where the expected one is a fraction, 1e-6 of it,
-or 1e-6 where it is below 1, may be missing.
+Numbers: where the expected one has no point, they must be equal, however they are written. With a point 1e-6 may
+be missing, and of a fraction above 1, 1e-6 of it. Digits after superfluous zeros are a text, such as `0011`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, cast
 
 TOLERANCE = Decimal("1e-6")
+MOST_LETTERS = 5_000
+"""Of a word that is compared as a number: longer ones are texts."""
 MOST_DIGITS = 4_000
 """Of a number in JSON that becomes an int: Python reads no longer ones, and slowly."""
 MOST_DEEP = 200
 """Of lists in lists in JSON: no test needs more, and reading deeper ones can end an interpreter."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_ZEROS_FIRST = re.compile(r"[+-]?0[0-9]")
+_UNTRAPPED = Context(traps=[])  # a difference too large for Decimal is infinite, not an exception
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 
 
@@ -26,6 +30,8 @@ def same_stdout(given: str, expected: str) -> bool:
 
     >>> same_stdout("1 2 \n3\n\n", "1 2\n3"), same_stdout("0.50 7", "0.5 7.0"), same_stdout("1 2", "1\n2")
     (True, True, False)
+    >>> same_stdout("11", "0011"), same_stdout("6.9999999", "7.000000"), same_stdout("6.9999999", "7")
+    (False, True, False)
     """
     ours, theirs = _lines(given), _lines(expected)
     return len(ours) == len(theirs) and all(map(_same_line, ours, theirs))
@@ -76,9 +82,14 @@ def _same_line(given: str, expected: str) -> bool:
 
 
 def _same_word(given: str, expected: str) -> bool:
-    if given == expected or not (_NUMBER.fullmatch(given) and _NUMBER.fullmatch(expected)):
+    if given == expected or not (_is_numeral(given) and _is_numeral(expected)):
         return given == expected
-    return _close(Decimal(given), Decimal(expected), is_fraction=not expected.lstrip("+-").isdigit())
+    return _close(Decimal(given), Decimal(expected), is_exact=expected.lstrip("+-").isdecimal())
+
+
+def _is_numeral(word: str) -> bool:
+    is_short = len(word) <= MOST_LETTERS
+    return is_short and _NUMBER.fullmatch(word) is not None and _ZEROS_FIRST.match(word) is None
 
 
 def _same_leaf(given: Any, expected: Any) -> bool:  # noqa: ANN401
@@ -86,13 +97,25 @@ def _same_leaf(given: Any, expected: Any) -> bool:  # noqa: ANN401
         return type(given) is type(expected) and given == expected
     if not (_is_finite(given) and _is_finite(expected)):
         return given == expected
-    return _close(Decimal(given), Decimal(expected), is_fraction=isinstance(expected, float))
+    is_float = isinstance(expected, float)
+    return (is_float and _as_float(given) == expected) or _close(
+        Decimal(given), Decimal(expected), is_exact=not is_float
+    )
 
 
-def _close(given: Decimal, expected: Decimal, *, is_fraction: bool) -> bool:
-    if given == expected or not is_fraction:
+def _as_float(value: float | Decimal) -> float:
+    try:
+        return float(value)  # what a whole number of more than 16 digits looks like as one
+    except OverflowError:
+        return math.inf
+
+
+def _close(given: Decimal, expected: Decimal, *, is_exact: bool) -> bool:
+    if given == expected or is_exact:
         return given == expected
-    return abs(given - expected) <= TOLERANCE * max(Decimal(1), abs(expected))
+    is_whole = expected == expected.to_integral_value()  # 1000000.0 is not 1000001
+    room = TOLERANCE if is_whole else _UNTRAPPED.multiply(TOLERANCE, max(Decimal(1), abs(expected)))
+    return _UNTRAPPED.abs(_UNTRAPPED.subtract(given, expected)) <= room
 
 
 def _is_number(value: object) -> bool:
