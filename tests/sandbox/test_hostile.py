@@ -38,7 +38,8 @@ def test_nothing_is_left_on_the_host(tmp_path):
     script = Path(__file__).with_name("leftovers.py")
     asked = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert asked.returncode == 0, asked.stderr
-    before, after = json.loads(asked.stdout)
+    before, after, left = json.loads(asked.stdout)
     assert after == before
+    assert left == {"shared memory": [], "sockets": []}
     assert before["children"] == []
     assert list(tmp_path.iterdir()) == []

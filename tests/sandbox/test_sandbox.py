@@ -93,6 +93,35 @@ with tempfile.NamedTemporaryFile('w+') as file:
     assert stdout(sandbox, source) == "11\n"
 
 
+def test_devices_work(sandbox):
+    source = """
+import os
+print(open('/dev/null', 'w').write('gone'), open('/dev/null').read() == '')
+print(*(len(set(open(f'/dev/{name}', 'rb').read(64))) > 1 for name in ('zero', 'random', 'urandom')))
+os.write(os.open('/dev/zero', os.O_RDWR), b'gone')
+"""
+    assert stdout(sandbox, source) == "4 True\nFalse True True\n"
+
+
+def test_a_socketpair_and_a_pipe_carry_what_is_written(sandbox):
+    source = """
+import os, socket
+a, b = socket.socketpair()
+b.settimeout(5)
+a.sendall(b'sent')
+read, write = os.pipe()
+os.dup(write)
+os.write(write, b.recv(4))
+print(os.read(read, 4).decode(), os.get_blocking(read), os.get_inheritable(read))
+"""
+    assert stdout(sandbox, source) == "sent True False\n"
+
+
+def test_a_database_in_memory_works(sandbox):
+    source = "import sqlite3\nprint(sqlite3.connect(':memory:').execute('select 6 * 7').fetchone()[0])"
+    assert stdout(sandbox, source) == "42\n"
+
+
 def test_what_is_due_at_the_end_is_done(sandbox):
     source = """
 import atexit, sys, threading, time
@@ -143,6 +172,29 @@ def test_a_function_is_called(sandbox):
 def test_a_method_of_solution_is_called(sandbox):
     source = "from typing import List\nclass Solution:\n    def total(self, xs: List[int]): return sum(xs)"
     assert result(sandbox, source, "total", [1, 2, 3]) == 6
+
+
+@pytest.mark.parametrize(("source", "expected"), [
+    ("import bisect\nclass Solution:\n    def bisect(self, x): return x + 1", 8),
+    ("from math import *\nclass Solution:\n    def bisect(self, x): return gcd(x, 14)", 7),
+    ("from bisect import bisect\nclass Solution:\n    def bisect(self, x): return x + 1", 8),
+    ("import bisect\nclass Solution:\n    def __init__(self): self.bisect = lambda x: x + 1", 8),
+    ("class Solution:\n    def bisect(self, x): return x + 1\ndef bisect(x): return x + 2", 9),
+    ("class Solution: pass\ndef bisect(x): return x + 2", 9),
+    ("import functools\nclass Solution:\n    bisect = None\n@functools.cache\ndef bisect(x): return x + 2", 9),
+    ("import math\nbisect = math.factorial", 5040),
+    ("import math\nclass Solution: pass\nbisect = math.factorial", 5040),
+])  # fmt: skip
+def test_a_method_may_have_the_name_of_something_imported(sandbox, source, expected):
+    assert result(sandbox, source, "bisect", 7) == expected
+
+
+def test_whole_numbers_of_any_length_go_in_and_out(sandbox):
+    long = "1" * 6000
+    outcome = sandbox.run(Job(source="def f(x): return [x]", entry="f", arguments=f"[{long}]"))
+    assert (outcome.kind, outcome.result) == ("done", f"[{long}]")
+    limited = sandbox.run(Job(source="def f(x): return str(x)", entry="f", arguments=f"[{long}]"))
+    assert (limited.kind, limited.detail[:10]) == ("error", "ValueError")
 
 
 def test_a_main_block_is_not_run_beside_an_entry(sandbox):

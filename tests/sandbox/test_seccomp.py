@@ -1,5 +1,6 @@
 """The filter decides as the tables say, on both kinds of machine; a small machine of our own runs it."""
 
+import fcntl
 import re
 import struct
 from pathlib import Path
@@ -10,7 +11,7 @@ from scalerl.sandbox.inside.seccomp import instructions
 from scalerl.sandbox.inside.syscalls import MACHINES, allowed, checked, killed
 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-NOT_IMPLEMENTED, NO_TERMINAL, INVALID, NOT_PERMITTED = ERROR + 38, ERROR + 25, ERROR + 22, ERROR + 13
+NOT_IMPLEMENTED, NO_TERMINAL, INVALID, NOT_PERMITTED = ERROR + 38, ERROR + 25, ERROR + 22, ERROR + 1
 ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 
 
@@ -62,6 +63,17 @@ def test_what_depends_on_arguments(machine):
     assert decision(machine, calls["socketpair"], 1) == ALLOW
     assert decision(machine, calls["prctl"], 15) == ALLOW
     assert decision(machine, calls["prctl"], 22) == INVALID
+    for question in (
+        fcntl.F_DUPFD,
+        fcntl.F_GETFD,
+        fcntl.F_SETFD,
+        fcntl.F_GETFL,
+        fcntl.F_SETFL,
+        fcntl.F_DUPFD_CLOEXEC,
+    ):
+        assert decision(machine, calls["fcntl"], 0, question) == ALLOW
+    for question in (fcntl.F_SETLK, fcntl.F_SETLKW, 37, 38, fcntl.F_SETLEASE, fcntl.F_NOTIFY, fcntl.F_SETPIPE_SZ):
+        assert decision(machine, calls["fcntl"], 0, question) == NOT_PERMITTED  # 37 and 38: locks of open files
     assert decision(machine, calls["ioctl"], 0, 0x5401) == ALLOW
     assert decision(machine, calls["ioctl"], 0, 0x5412) == NO_TERMINAL  # TIOCSTI, typing into a terminal
 

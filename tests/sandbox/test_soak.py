@@ -16,22 +16,37 @@ from scalerl.sandbox import Job, Limits, Sandbox
 SUBMISSIONS = int(os.environ.get("SCALERL_SUBMISSIONS", "300"))
 WORKERS = 2
 SLOW = {"deep recursion", "deep recursion in C", "small objects", "large source", "zip bomb"}
+QUICK = [one for one in HOSTILE if one.name not in SLOW]
+BOMBS = [one for one in QUICK if one.kinds == ("memory",)]
+GOOD = "n = int(input())\nprint(sum(i * i for i in range(n)))"
+WRONG = "n = int(input())\nprint(sum(i * i for i in range(n)) - 1)"
+KINDS = {"done", "error", "time", "memory", "output", "forbidden"}
 
 
 def jobs(count):
-    """Jobs and the kinds they may come to: two of three are honest, one of nine of these wrong."""
+    """Jobs, the kinds they may come to, and what they print where that is known.
+
+    Two of three are honest, two of nine of these wrong; one of ten hostile ones is after memory alone.
+    """
     draw = random.Random(0)
-    quick = [one for one in HOSTILE if one.name not in SLOW]
     for number in range(count):
         if draw.random() < 2 / 3:
-            wrong = draw.random() < 1 / 9
-            source = "print(1 / 0)" if wrong else "n = int(input())\nprint(sum(i * i for i in range(n)))"
-            yield Job(source=source, stdin=str(number % 1000)), (("error",) if wrong else ("done",))
+            yield honest(draw, number % 1000)
         else:
-            one = draw.choice(quick)
-            slow = "time" in one.kinds or "memory" in one.kinds
-            limits = replace(one.limits, seconds=0.05 if slow else 20, memory_mib=256)
-            yield Job(source=one.source, entry=one.entry, limits=limits), (*one.kinds, *(("time",) if slow else ()))
+            yield hostile(draw.choice(BOMBS if draw.random() < 1 / 10 else QUICK))
+
+
+def honest(draw, number):
+    total = sum(i * i for i in range(number))
+    known = [("print(1 / 0)", "error", ""), (WRONG, "done", f"{total - 1}\n"), *[(GOOD, "done", f"{total}\n")] * 7]
+    source, kind, stdout = draw.choice(known)
+    return Job(source=source, stdin=str(number), limits=Limits(seconds=60)), (kind,), stdout
+
+
+def hostile(one):
+    """Cut short where it would only use up its time; a memory bomb has the time to go off."""
+    limits = replace(one.limits, seconds=0.05 if "time" in one.kinds else 20, memory_mib=256)
+    return Job(source=one.source, entry=one.entry, limits=limits), one.kinds, one.stdout
 
 
 def measured(num_processes):
@@ -51,18 +66,19 @@ def resident(pid):
     return round(pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20), 1)
 
 
-def kinds(sandbox, pairs):
+def kinds(sandbox, wanted):
     """Run all, so many at a time, and count the kinds of outcome; nothing else is kept."""
     counted, lock = Counter(), threading.Lock()
 
     def work(_):
         while True:
             with lock:
-                job, expected = next(pairs, (None, None))
+                job, expected, stdout = next(wanted, (None, (), None))
             if job is None:
                 return
             outcome = sandbox.run(job)
             assert outcome.kind in expected, (outcome.kind, outcome.detail, job.source[:300])
+            assert stdout is None or outcome.stdout.strip() == stdout.strip()
             with lock:
                 counted[outcome.kind] += 1
 
@@ -75,10 +91,12 @@ def test_nothing_grows():
     num_processes = len(below(os.getpid())) + 2 * WORKERS  # bubblewrap and fork server
     with Sandbox() as sandbox:
         wait = Job(source="import time\ntime.sleep(0.5)", limits=Limits(seconds=60))
-        kinds(sandbox, iter([(wait, ("done",))] * WORKERS))  # all workers are up
+        kinds(sandbox, iter([(wait, ("done",), "")] * WORKERS))  # all workers are up
         kinds(sandbox, jobs(100))
         before = measured(num_processes)
-        print(kinds(sandbox, jobs(SUBMISSIONS)), before, after := measured(num_processes))
+        counted = kinds(sandbox, jobs(SUBMISSIONS))
+        print(counted, before, after := measured(num_processes))
+    assert set(counted) == KINDS
     assert after["descriptors"] == before["descriptors"]
     assert after["mounts"] == before["mounts"]
     assert after["MiB here"] < before["MiB here"] + 16

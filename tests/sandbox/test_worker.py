@@ -73,6 +73,22 @@ def test_a_worker_that_is_killed_at_work_costs_nothing_but_time():
         assert asked.result().stdout == "1\n"
 
 
+def test_the_kernel_takes_workers_first_and_dumps_no_program():
+    with Sandbox() as sandbox, ThreadPoolExecutor(1) as pool:
+        before = set(workers())
+        asked = pool.submit(sandbox.run, Job(source="import time\ntime.sleep(500)", limits=Limits(seconds=1000)))
+        wait_until(lambda: len(set(workers()) - before) == WHOLE)
+        own = sorted(set(workers()) - before)
+        program = next(pid for pid in own if not below(pid))
+        status = Path(f"/proc/{program}/status")
+        wait_until(lambda: "\nSeccomp:\t2\n" in status.read_text())  # it has given up all
+        assert {Path(f"/proc/{pid}/oom_score_adj").read_text() for pid in own} == {"1000\n"}
+        user = int(status.read_text().partition("Uid:\t")[2].split()[0])
+        assert Path(f"/proc/{program}/environ").stat().st_uid != user  # root's, where it may not be dumped
+        sandbox.close()
+        assert isinstance(asked.exception(timeout=60), RuntimeError)
+
+
 def test_closing_breaks_off_what_runs():
     with Sandbox() as sandbox, ThreadPoolExecutor(1) as pool:
         before = set(workers())

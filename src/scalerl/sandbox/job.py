@@ -58,7 +58,8 @@ class Job:
 
     def __post_init__(self) -> None:
         """Refuse arguments that no program could be called with."""
-        if self.entry and not isinstance(json.loads(self.arguments), list):
+        # Whole numbers stay text: Python reads none of more than 4300 digits, and the program may get them.
+        if self.entry and not isinstance(json.loads(self.arguments, parse_int=str), list):
             raise ValueError(f"arguments are {self.arguments[:60]!r}; expected a JSON array")
 
 
@@ -74,7 +75,7 @@ class Outcome:
     kind: Kind
     stdout: str = ""
     result: str | None = None
-    """JSON of what the entry returned."""
+    """JSON of what the entry returned, by the program's own word: whoever reads it must be ready for any text."""
     detail: str = ""
     """For people: the last line of the traceback, the signal or the limit; at most 300 characters."""
     seconds: float = 0.0

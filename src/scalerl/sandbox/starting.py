@@ -15,6 +15,8 @@ from scalerl.sandbox.interpreter import interpreter
 
 START_SECONDS = 60.0  # a cold disk and a busy machine
 _SERVE = "import sys; sys.path.insert(0, '/judge'); from inside.server import serve; serve(*map(int, sys.argv[1:]))"
+# Out of memory, the kernel takes a program before the trainer. Children inherit the score: it comes before any.
+_FIRST_TO_GO = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$0" "$@"'
 
 
 class LostError(RuntimeError):
@@ -91,7 +93,7 @@ def last_words(errors: IO[bytes]) -> str:
 def _process(arguments: list[str], descriptors: list[int], errors: IO[bytes]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            arguments,
+            ["/bin/sh", "-c", _FIRST_TO_GO, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,

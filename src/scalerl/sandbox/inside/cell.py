@@ -30,6 +30,7 @@ def enter(stdin: bytes, pipes: list[int], limits: dict[str, Any], rules: bytes, 
     os.chdir(TEMPORARY)
     _limit(limits, others)
     kernel.drop_capabilities()
+    kernel.forbid_dumps()
     kernel.install_filter(rules)
 
 

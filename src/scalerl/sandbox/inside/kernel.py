@@ -6,8 +6,8 @@ import ctypes
 import os
 
 NEW_MOUNTS, NEW_IPC, NEW_PIDS = 0x00020000, 0x08000000, 0x20000000
-_NOSUID, _NODEV, _NOEXEC = 2, 4, 8
-_NO_NEW_PRIVILEGES, _SET_FILTER, _FILTER_MODE = 38, 22, 2
+_READ_ONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND = 1, 2, 4, 8, 32, 4096
+_NO_NEW_PRIVILEGES, _SET_FILTER, _FILTER_MODE, _SET_DUMPABLE = 38, 22, 2, 4
 MAY_KILL = 1 << 5
 _CAPABILITIES_VERSION_3 = 0x20080522
 
@@ -41,12 +41,24 @@ def mount_tmpfs(path: str, *, num_bytes: int, num_files: int, owner: int) -> Non
     _checked(_libc.mount(b"tmpfs", path.encode(), b"tmpfs", flags, options.encode()), "mount")
 
 
+def remount_read_only(path: str) -> None:
+    """Let nobody here change a mounted file; a device is written to all the same."""
+    kept = os.statvfs(path).f_flag & (_NOSUID | _NODEV | _NOEXEC)
+    flags = ctypes.c_ulong(_REMOUNT | _BIND | _READ_ONLY | kept)
+    _checked(_libc.mount(None, path.encode(), None, flags, None), "mount")
+
+
 def drop_capabilities(kept: int = 0) -> None:
     """Give up every capability but these, for good."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION_3, 0)
     sets = (ctypes.c_uint32 * 6)(kept, kept)  # effective, permitted and inheritable, lower and upper halves
     _checked(_libc.capset(header, sets), "capset")
     _checked(_prctl(_NO_NEW_PRIVILEGES, ctypes.c_ulong(1)), "prctl")
+
+
+def forbid_dumps() -> None:
+    """Let no core be dumped, not into a pipe either, which no limit on its size holds."""
+    _checked(_prctl(_SET_DUMPABLE, ctypes.c_ulong(0)), "prctl")
 
 
 def install_filter(instructions: bytes) -> None:

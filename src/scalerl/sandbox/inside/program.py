@@ -7,6 +7,7 @@ and what it could forge is what it may say anyway, a result.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import io
 import json
@@ -15,6 +16,7 @@ import sys
 import threading
 import traceback
 import types
+from collections.abc import Callable, Generator
 from typing import Any, NoReturn
 
 from .cell import REPORT
@@ -39,7 +41,7 @@ def _tried(module: types.ModuleType, source: str, entry: str, arguments: str) ->
     try:
         _execute(module, source)
         if entry:
-            _report(RETURNED, json.dumps(_entry(module.__dict__, entry)(*json.loads(arguments))))
+            _report(RETURNED, _called(_entry(module.__dict__, entry), arguments))
     except BaseException as error:
         return _exit_code(error)
     return 0
@@ -67,11 +69,37 @@ def _ended(module: types.ModuleType, code: int) -> int:
     return code
 
 
-def _entry(names: dict[str, Any], entry: str) -> Any:  # noqa: ANN401 - whatever the program has under that name
-    if entry in names:
-        return names[entry]
-    if "Solution" in names:
-        return getattr(names["Solution"](), entry)
+def _called(function: Callable[..., object], arguments: str) -> str:
+    """JSON of what it returns."""
+    with _numbers_of_any_length():
+        given = json.loads(arguments)
+    returned = function(*given)
+    with _numbers_of_any_length():
+        return json.dumps(returned)
+
+
+@contextlib.contextmanager
+def _numbers_of_any_length() -> Generator[None]:
+    """In JSON a whole number is as long as it is; for the program itself Python's limit stays."""
+    most_digits = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(most_digits)
+
+
+def _entry(names: dict[str, Any], entry: str) -> Callable[..., object]:
+    """A function of the program's own, else a method of Solution, else whatever can be called: `f = math.gcd`.
+
+    A method may have the name of something imported, by the program or by lines that were put before it.
+    """
+    found, solution = names.get(entry), names.get("Solution")
+    is_own = callable(found) and getattr(found, "__module__", None) == names["__name__"]
+    if solution is not None and not is_own and (hasattr(solution, entry) or not callable(found)):
+        return getattr(solution(), entry)
+    if callable(found):
+        return found
     raise NameError(f"no function {entry!r} and no class Solution")
 
 

@@ -8,7 +8,7 @@ from . import syscalls
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000  # a refusal adds the error's number
-_NOT_PERMITTED, _INVALID, _NO_TERMINAL, _NOT_IMPLEMENTED = 13, 22, 25, 38
+_NOT_PERMITTED, _INVALID, _NO_TERMINAL, _NOT_IMPLEMENTED = 1, 22, 25, 38
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 _END = 0x40000000  # from here on, numbers belong to another calling convention of x86
@@ -16,6 +16,8 @@ _END = 0x40000000  # from here on, numbers belong to another calling convention 
 _THREAD = 0x00010000
 _UNIX = 1
 _SET_NAME, _GET_NAME = 15, 16
+# Copies, flags and a pipe's size. Locks and leases would be on files of the host; a pipe could be made large.
+_DESCRIPTOR_QUESTIONS = (0, 1, 2, 3, 4, 1030, 1032)
 _TERMINAL_QUESTIONS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # settings, size, bytes waiting, flags
 
 Instruction = tuple[int, int, int, int]
@@ -47,6 +49,7 @@ def _blocks(machine: str) -> dict[int, list[Instruction]]:
         calls["socket"]: _if(0, [(_EQUAL, _UNIX)], _REFUSE + _NOT_PERMITTED, _KILL),
         calls["socketpair"]: _if(0, [(_EQUAL, _UNIX)], _ALLOW, _KILL),
         calls["prctl"]: _if(0, [(_EQUAL, one) for one in (_SET_NAME, _GET_NAME)], _ALLOW, _REFUSE + _INVALID),
+        calls["fcntl"]: _if(1, [(_EQUAL, one) for one in _DESCRIPTOR_QUESTIONS], _ALLOW, _REFUSE + _NOT_PERMITTED),
         calls["ioctl"]: _if(1, [(_EQUAL, one) for one in _TERMINAL_QUESTIONS], _ALLOW, _REFUSE + _NO_TERMINAL),
     }
 

@@ -13,7 +13,7 @@ import site
 import socket
 import sys
 
-from . import frames, keeper
+from . import frames, keeper, kernel
 from .seccomp import instructions
 
 # What short programs import, so that they find it loaded. No thread may be started here, and no file left open.
@@ -31,6 +31,7 @@ def serve(descriptor: int, owner: int) -> None:
     for name in WARM.split():
         importlib.import_module(name)
     site.setquit()  # `exit` and `quit`, which programs use as if they were built in
+    _keep_times_of_devices()
     rules = instructions(os.uname().machine)
     sys.path[:] = [place for place in sys.path if place != "/judge"]
     gc.collect()
@@ -42,6 +43,13 @@ def serve(descriptor: int, owner: int) -> None:
             keeper.keep(connection, rules, owner)
         if os.waitpid(child, 0)[1] != 0:
             return  # whatever is left ends with this process, the first of its namespace
+
+
+def _keep_times_of_devices() -> None:
+    """Whoever may write to a file of the host may set its times; bubblewrap's own remount would disable devices."""
+    for one in os.scandir("/dev"):
+        if not one.is_symlink():
+            kernel.remount_read_only(one.path)
 
 
 def _has_job(connection: socket.socket) -> bool:
