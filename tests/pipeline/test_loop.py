@@ -294,3 +294,29 @@ def test_a_second_writer_is_kept_out(tmp_path):
     with started, pytest.raises(InputError, match="is writing this run"):
         resume(recipe(), tmp_path / "run", lambda _: (), lambda: False)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_ends_a_run_during_an_update_waits_until_the_step_is_told(tmp_path):
+    """On a cluster generation goes on while others learn; its end must not tear a step that was made."""
+    with start(recipe("steps=4"), tmp_path / "run", lambda _: [], lambda: False) as it:
+        trainer, generator = it.parts.trainer, it.parts.generator
+        update, advance = trainer.update, generator.advance
+
+        def failing():
+            raise StoppedError("no generator is left")
+
+        def slow(groups, version, meanwhile):
+            if version == 1:
+                generator.advance = failing
+                meanwhile()
+                meanwhile()
+                generator.advance = advance
+            return update(groups, version)
+
+        trainer.update = slow
+        with pytest.raises(StoppedError, match="no generator is left"):
+            it.loop.run()
+        assert it.loop.step == generator.engine.version == 2
+        it.loop.run()
+    steps = [one["step"] for one in lines(tmp_path / "run", "metrics.jsonl") if "tokens/trained" in one]
+    assert steps == [1, 2, 3, 4]

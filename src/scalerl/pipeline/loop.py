@@ -50,6 +50,7 @@ class Loop:
         self._waiting = checkpointing.load(checkpoint.path, self._parts, self._chronicle.remembering)
         self._chronicle.reading = Reading.of(self._parts.ledger)
         self._chronicle.forget()
+        self._trouble = None
 
     def run(self) -> None:
         """Train to the last step, or until asked to stop; either way the last thing is a checkpoint."""
@@ -132,15 +133,19 @@ class Loop:
 
     def _until_told(self, work: Callable[[], None]) -> None:
         """Put off what ends the run until the step that was made has been told of."""
+        try:
+            work()
+        except StoppedError as trouble:
+            self._trouble = self._trouble or trouble
+
+    def _meanwhile(self) -> None:
+        """What goes on while others learn, up to the first trouble."""
         if self._trouble is None:
-            try:
-                work()
-            except StoppedError as trouble:
-                self._trouble = trouble
+            self._until_told(self._go_on)
 
     def _update(self, groups: list[Group]) -> UpdateReport:
         try:
-            return self._parts.trainer.update(groups, self.step, lambda: self._until_told(self._go_on))
+            return self._parts.trainer.update(groups, self.step, self._meanwhile)
         except NonFiniteError:
             self.keep()  # no weight has moved: the last usable state is kept
             raise
