@@ -65,7 +65,8 @@ def test_rewards_lengths_and_endings_of_a_batch():
     assert found["interruption/share"] == 2 / 8 and found["interruption/pass_rate"] == 1
     assert found["length/mean"] == (6 * 2 + 6 + 8) / 8 and found["length/max"] == 8
     assert found["length/right_mean"] == 2 and found["length/wrong_mean"] == (6 + 8 + 2 + 2) / 4
-    assert found["difficulty/2/pass_rate"] == 1 / 2 and found["difficulty/3_4/pass_rate"] == 2 / 3
+    assert found["task/chain/difficulty/2/pass_rate"] == 1 / 2
+    assert found["task/chain/difficulty/3_4/pass_rate"] == 2 / 3
     assert found["task/chain/pass_rate"] == 3 / 5 and found["task/other/pass_rate"] == 0
 
 

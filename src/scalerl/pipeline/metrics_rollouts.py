@@ -30,7 +30,7 @@ def rollout_metrics(groups: Sequence[Group]) -> dict[str, float]:
         **_mean("judge/error_share", (one.verdict is not None and bool(one.verdict.error) for one in rollouts)),
         **verdict_metrics("verdict", sum((group.verdict_kinds for group in groups), Counter[str]())),
         **_pass_rates("task", groups, lambda group: group.prompt.task),
-        **_pass_rates("difficulty", groups, lambda group: group.prompt.difficulty),
+        **_by_difficulty(groups),
     }
 
 
@@ -78,6 +78,15 @@ def _lengths(rollouts: Sequence[Rollout], judged: Sequence[Rollout]) -> dict[str
         **_mean("length/wrong_mean", (len(one.tokens) for one in judged if not one.passed)),
         **longest,
     }
+
+
+def _by_difficulty(groups: Sequence[Group]) -> dict[str, float]:
+    """Each task has labels of its own: what is hard in one says nothing of another."""
+    found: dict[str, float] = {}
+    for task in sorted({group.prompt.task for group in groups}):
+        own = [group for group in groups if group.prompt.task == task]
+        found |= _pass_rates(f"task/{path_part(task)}/difficulty", own, lambda group: group.prompt.difficulty)
+    return found
 
 
 def _pass_rates(path: str, groups: Sequence[Group], label_of: Callable[[Group], str]) -> dict[str, float]:
