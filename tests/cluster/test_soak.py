@@ -3,10 +3,13 @@
 import json
 import os
 import random
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
-from conftest import make_demo_policy
+from conftest import SMALL, make_demo_policy
 from watching import admissions, gone_within, trained
 
 from scalerl.pipeline.running import start
@@ -77,3 +80,30 @@ def test_ten_kills(kind, two_nodes, recipe, tmp_path):
     used = admissions(tmp_path / "run")
     assert len(used) == len(set(used)) == steps * 8
     assert max(metrics.get("lag/max", 0) for _, metrics in killer.steps) <= 4
+
+
+def test_ten_kills_of_the_driver(policy, tmp_path):
+    """The command is killed with -9 at ten random moments and resumed each time; then it comes to its end."""
+    place, chance = tmp_path / "run", random.Random("driver")
+    changes = [f"model.path={policy}", *SMALL, "steps=150", "evaluation.every=150", "checkpoint.every=3"]
+    sets = [part for one in changes for part in ("--set", one)]
+    command = [sys.executable, "-m", "scalerl", "train", "--plain", "--run", str(place)]
+    for _ in range(10):
+        how = ["--resume"] if (place / "recipe.toml").is_file() else ["demo", *sets]
+        process = subprocess.Popen([*command, *how], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        before, until = num_rows(place), time.monotonic() + 180
+        while num_rows(place) <= before and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(chance.uniform(0, 2))
+        process.kill()
+        process.wait()
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    used = admissions(place)
+    assert len(used) == len(set(used)) == 150 * 8
+
+
+def num_rows(place):
+    """Rows of metrics: a resume cuts some of them off before it adds others."""
+    file = place / "metrics.jsonl"
+    return file.read_bytes().count(b"\n") if file.is_file() else 0
