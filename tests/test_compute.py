@@ -33,17 +33,18 @@ def test_counters_stay_exact_where_floats_would_not():
     assert restored.tokens == 2**53 + 1 and restored.flops == ledger.flops
 
 
-def test_gpu_hours_charge_generation_training_and_idling_on_every_device():
+def test_gpu_hours_charge_generation_training_and_standing_still_on_every_device():
     ledger = Ledger(num_parameters=1, num_devices=8)
     for kind, seconds in (
         ("generation", 900),
+        ("judging", 60),
         ("training", 600),
         ("idle", 300),
         ("evaluation", 5000),
         ("redone", 70),
     ):
         ledger.spend(kind, seconds)
-    assert ledger.gpu_hours == pytest.approx((900 + 600 + 300) / 3600 * 8)  # 4.0
+    assert ledger.gpu_hours == pytest.approx((900 + 60 + 600 + 300) / 3600 * 8)
     assert ledger.device_seconds["evaluation"] == 40_000 and ledger.device_seconds["redone"] == 560
 
 
@@ -62,7 +63,7 @@ def test_inner_clocks_take_their_time_from_the_outer_one():
             watch.seconds += 5
         watch.seconds += 6
     watch.seconds += 100
-    spent = {"generation": 7, "training": 5, "evaluation": 10, "idle": 8, "redone": 0}
+    spent = {"generation": 7, "judging": 0, "training": 5, "evaluation": 10, "idle": 8, "redone": 0}
     assert ledger.device_seconds == spent
     assert ledger.gpu_hours == pytest.approx(20 / 3600)
 

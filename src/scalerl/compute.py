@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-Kind = Literal["generation", "training", "evaluation", "idle", "redone"]
+Kind = Literal["generation", "judging", "training", "evaluation", "idle", "redone"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-CHARGED: tuple[Kind, ...] = ("generation", "training", "idle")
+CHARGED: tuple[Kind, ...] = ("generation", "judging", "training", "idle")
 """What counts as the compute of a run; evaluation and work redone after a crash are metered apart."""
 
 
@@ -61,7 +61,7 @@ class Ledger:
 
     @property
     def gpu_hours(self) -> float:
-        """Device-hours of generation, training and idling."""
+        """Device-hours of generation, training and standing still."""
         spent = self.device_seconds
         return sum(spent[kind] for kind in CHARGED) / 3600
 
@@ -88,7 +88,7 @@ class Ledger:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a checkpoint; what a running clock metered before is forgotten."""
-        self._spent = {kind: float(state["device_seconds"][kind]) for kind in KINDS}
+        self._spent = {kind: float(state["device_seconds"].get(kind, 0.0)) for kind in KINDS}
         self._since = self.now()
         self.num_generated_tokens = int(state["num_generated_tokens"])
         self.num_prefilled_tokens = int(state["num_prefilled_tokens"])

@@ -339,7 +339,7 @@ def groups(*admissions):
 def drained(one):
     found = []
     while not one.is_idle:
-        found += one.judged([])
+        found += [hearing.group() for hearing in one.hear([])]
     assert all(group.admitted_version == 9 for group in found)
     return sorted(group.admission for group in found)
 
@@ -347,7 +347,7 @@ def drained(one):
 def test_what_a_dead_verifier_had_is_judged_once_by_another():
     one = court(seconds=30)
     for number in range(6):
-        one.judged(groups(number, 10 + number))
+        one.hear(groups(number, 10 + number))
     for verifier in one._verifiers._verifiers:
         ray.kill(verifier.actor)
     assert drained(one) == [*range(6), *range(10, 16)]
@@ -356,10 +356,10 @@ def test_what_a_dead_verifier_had_is_judged_once_by_another():
 
 def test_a_run_that_gives_up_keeps_what_was_before_the_verifiers(tmp_path):
     one = court(seconds=30, restarts=0)
-    one.judged(groups(5, 6))
+    one.hear(groups(5, 6))
     for verifier in one._verifiers._verifiers:
         ray.kill(verifier.actor)
-    exhausted(one, lambda it: it.judged([]))
+    exhausted(one, lambda it: it.hear([]))
     one.save(tmp_path)
     other = court()
     other.load(tmp_path)
@@ -369,30 +369,30 @@ def test_a_run_that_gives_up_keeps_what_was_before_the_verifiers(tmp_path):
 def test_a_verifier_with_a_long_line_before_it_is_not_taken_for_a_hung_one():
     one = court(seconds=2.0, patience=6.0)
     for number in range(8):  # four calls each: eight seconds until the last answer
-        one.judged(groups(number))
+        one.hear(groups(number))
     assert drained(one) == list(range(8)) and one._verifiers.num_restarts == 0
 
 
 def test_a_verifier_that_cannot_judge_ends_the_run_with_the_reason():
     one = court()
     one._verifiers._verifiers[0].actor = one._verifiers._verifiers[1].actor = begun(BrokenJudge)
-    one.judged(groups(1))
+    one.hear(groups(1))
     with pytest.raises(StoppedError, match=r"verifier \d cannot judge: no bench"):
         drained(one)
 
 
 def test_a_verifier_that_hangs_is_replaced():
     one = court(seconds=60, patience=4.0)
-    one.judged(groups(1, 2))
+    one.hear(groups(1, 2))
     assert drained(one) == [1, 2] and one._verifiers.num_restarts == 1
 
 
 def test_groups_before_the_verifiers_survive_a_checkpoint(tmp_path):
     """They are in no other list: lost, their tickets would stay in flight and the run would wait for ever."""
     one = court(seconds=30)
-    one.judged(groups(3, 4))
+    one.hear(groups(3, 4))
     one.save(tmp_path)
     other = court()
-    other.judged(groups(99))  # of a past that the checkpoint knows nothing of
+    other.hear(groups(99))  # of a past that the checkpoint knows nothing of
     other.load(tmp_path)
     assert drained(other) == [3, 4]

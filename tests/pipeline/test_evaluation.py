@@ -7,6 +7,7 @@ import pytest
 
 from scalerl.errors import StoppedError
 from scalerl.pipeline.evaluation import Evaluator
+from scalerl.pipeline.hearing import Hearing
 from scalerl.records import Group, Prompt, Rollout, Verdict
 
 
@@ -40,8 +41,8 @@ class Giving:
 class Court:
     is_idle = True
 
-    def judged(self, groups):
-        return groups
+    def hear(self, groups):
+        return [Hearing.over(group) for group in groups]
 
 
 def group(prompt, admission):

@@ -34,7 +34,7 @@ MIXED = group(
 def read(seconds, generated, trained=0):
     kinds = ("generation", "training", "evaluation", "idle", "redone")
     return Reading(
-        seconds=dict(zip(kinds, seconds, strict=True)),
+        seconds={"judging": 0.0, **dict(zip(kinds, seconds, strict=True))},
         num_generated_tokens=generated,
         num_trained_tokens=trained,
         flops=2.0 * generated,

@@ -175,11 +175,32 @@ def test_judges_that_wait_are_asked_at_once_and_told_in_order():
     assert task.is_closed
 
 
-def test_one_worker_asks_a_judge_that_waits_in_this_thread():
+def test_one_worker_asks_a_judge_that_waits_one_answer_after_the_other():
     task = Meeting(1)
     with Judge(task) as judge:
         verdicts = [judge.judge_all([(PROMPT, Answer(text=text))])[0] for text in ("0", "no number")]
     assert verdicts[0].kind == "kind 0" and verdicts[1].error.startswith("ValueError: invalid literal")
+
+
+def test_what_waits_is_judged_in_the_background_and_a_quick_one_at_once():
+    task = Meeting(2)
+    with Judge(task, workers=2) as judge:
+        one = judge.begin(PROMPT, Answer(text="0"))
+        assert not one.done()
+        other = judge.begin(PROMPT, Answer(text="1"))
+        assert (one.result(60).kind, other.result(60).kind) == ("kind 0", "kind 1")
+    with Judge(task_of(Chain(num_prompts=4), num_held_out=2)) as judge:
+        assert judge.begin(judge.task.prompts()[0], Answer(text="no digit")).done()
+
+
+def test_close_leaves_out_what_nobody_has_begun_to_judge():
+    task = Meeting(2)
+    judge = Judge(task)
+    first, second, third = (judge.begin(PROMPT, Answer(text="1")) for _ in range(3))
+    threading.Timer(0.3, lambda: task.barrier.wait(timeout=60)).start()
+    judge.close()
+    assert first.done() and not first.cancelled() and second.cancelled() and third.cancelled()
+    assert task.is_closed and not [one for one in threading.enumerate() if one.name.startswith("judge")]
 
 
 def test_maths_cannot_hang_the_loop(tmp_path):

@@ -15,6 +15,7 @@ from scalerl.cluster.errors import LostError, TooManyRestartsError
 from scalerl.cluster.generation import LOOK_SECONDS
 from scalerl.cluster.pool import Limits
 from scalerl.errors import InputError, StoppedError
+from scalerl.pipeline.hearing import Hearing
 from scalerl.records import Group
 from scalerl.rollout.generator import SeedOf
 from scalerl.run.groups import group_lines, read_groups
@@ -136,7 +137,7 @@ class ClusterCourt:
         """Whether everything that was handed in has come back."""
         return not (self._handed or self._judged)
 
-    def judged(self, groups: Sequence[Group]) -> list[Group]:
+    def hear(self, groups: Sequence[Group]) -> list[Hearing]:
         """Hand these in; what has been judged by now comes back, in order of admission."""
         if groups:
             self._hand_in(groups)
@@ -148,7 +149,7 @@ class ClusterCourt:
             self._fetch(call)
         self._replace_hung()
         found, self._judged = self._judged, []
-        return sorted(found, key=lambda group: group.admission)
+        return [Hearing.over(group) for group in sorted(found, key=lambda group: group.admission)]
 
     def save(self, folder: Path) -> None:
         """Write down the groups that are before the verifiers: they are answered, and in no other list."""

@@ -35,4 +35,4 @@ class VerifierActor:
         """The same groups with verdicts and rewards."""
         judge = self._rewarding if is_training else self._own
         court = Court(judge=judge, encoder=self._encoder, length=self._recipe.length, seed_of=seed_of)
-        return court.judged(groups)
+        return [hearing.group() for hearing in court.hear(groups)]

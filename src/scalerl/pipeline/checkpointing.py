@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,11 +27,11 @@ class Remembering(Protocol):
         ...
 
 
-def save(folder: Path, parts: Parts, waiting: Mapping[int, Group], small: Mapping[str, Remembering]) -> None:
+def save(folder: Path, parts: Parts, waiting: Sequence[Group], small: Mapping[str, Remembering]) -> None:
     """Write the whole state of a run into an empty folder."""
     parts.trainer.save(folder)
     parts.court.save(folder)
-    (folder / WAITING).write_bytes(group_lines(waiting.values()))
+    (folder / WAITING).write_bytes(group_lines(waiting))
     facts = {
         "generator": parts.generator.save(folder),
         "staleness": parts.staleness.state(),
@@ -49,7 +49,7 @@ def check(folder: Path, parts: Parts) -> None:
     parts.curriculum.restore(facts["curriculum"])
 
 
-def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> dict[int, Group]:
+def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> list[Group]:
     """Put every part back to where a checkpoint was taken; returns the groups that wait for the trainer."""
     facts = json.loads((folder / FACTS).read_text())
     parts.trainer.load(folder)
@@ -60,7 +60,7 @@ def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> dict[i
         one.restore(facts[name])
     parts.generator.load(folder, facts["generator"])
     parts.court.load(folder)
-    return {group.admission: group for group in read_groups(folder / WAITING)}
+    return list(read_groups(folder / WAITING))
 
 
 def take_over(folder: Path, parts: Parts) -> tuple[str, ...]:

@@ -50,6 +50,10 @@ class Curriculum:
         self._standings[prompt.id] = replace(standing, num_visits=standing.num_visits + 1)
         return prompt
 
+    def begins_epoch(self, task: str) -> bool:
+        """Whether the next prompt of a task begins an epoch, which is chosen by all that was recorded."""
+        return self._pools[task].is_through
+
     def record(self, prompt_id: str, num_passed: int, num_judged: int) -> None:
         """Remember what judges said of one visit; a visit of which nothing could be judged says nothing."""
         assert 0 <= num_passed <= num_judged and prompt_id in self._ids, (prompt_id, num_passed, num_judged)

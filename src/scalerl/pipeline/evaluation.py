@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +12,7 @@ import numpy as np
 
 from scalerl.compute import Ledger
 from scalerl.errors import StoppedError
+from scalerl.pipeline.hearing import Hearing
 from scalerl.pipeline.roles import Answering, Asking, Judging
 from scalerl.pipeline.seeds import seed_of
 from scalerl.records import EvalPoint, Group, Prompt
@@ -64,16 +65,18 @@ class Evaluator:
         generator, court = self.asking.begin(step, ask), self.court_of(ask)
         for admission, prompt in enumerate(self.prompts):
             generator.ask(prompt, admission)
-        while not (generator.is_idle and court.is_idle):
-            yield from court.judged(generator.advance())
-            for admission in generator.given_up():
-                yield Group(
-                    prompt=self.prompts[admission],
-                    prompt_tokens=np.empty(0, np.int32),
-                    rollouts=(),
-                    admission=admission,
-                    admitted_version=step,
-                )
+        heard: deque[Hearing] = deque()
+        try:
+            while not (generator.is_idle and court.is_idle):
+                heard += court.hear(generator.advance())
+                heard += [Hearing.over(self._unanswered(admission, step)) for admission in generator.given_up()]
+                while heard and heard[0].is_over:
+                    yield heard.popleft().group()
+            while heard:
+                yield heard.popleft().group()
+        finally:
+            for hearing in heard:
+                hearing.drop()
 
     def tallies(self, step: int, is_stopping: Callable[[], bool] = lambda: False) -> list[Tally] | None:
         """How each prompt fared, in the order of the prompts; None when asked to stop before all are done."""
@@ -86,6 +89,15 @@ class Evaluator:
         if samples == 0:
             raise StoppedError("no held-out prompt could be answered")
         return [_whole(found[admission], samples) for admission in sorted(found)]
+
+    def _unanswered(self, admission: int, step: int) -> Group:
+        return Group(
+            prompt=self.prompts[admission],
+            prompt_tokens=np.empty(0, np.int32),
+            rollouts=(),
+            admission=admission,
+            admitted_version=step,
+        )
 
 
 def _whole(tally: Tally, samples: int) -> Tally:

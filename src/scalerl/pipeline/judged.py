@@ -1,12 +1,15 @@
-"""From sampled answers to rewards: every rollout of a group is put before the judge."""
+"""From sampled answers to rewards: every rollout of a group is put before the judge of this process."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from scalerl.objective.reward import reward
+from scalerl.pipeline.hearing import Hearing
 from scalerl.recipe.lengths import Length
 from scalerl.records import Group, Rollout, Verdict
 from scalerl.rollout.encoding import Encoder
@@ -17,7 +20,11 @@ from scalerl.tasks.task import Answer
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Court:
-    """A judge with what is needed to lay rollouts before it."""
+    """A judge with what is needed to lay rollouts before it.
+
+    A group counts as soon as it is answered, judged or not: when a batch is whole does not hang on how long judges
+    take, so that a run can be made again bit for bit while judges work beside the engine and the trainer.
+    """
 
     judge: Judge
     encoder: Encoder
@@ -29,22 +36,25 @@ class Court:
         """Every group comes back at once."""
         return True
 
+    def hear(self, groups: Sequence[Group]) -> list[Hearing]:
+        """Lay every rollout before the judge."""
+        return [self._hearing(group) for group in groups]
+
     def save(self, folder: Path) -> None:
-        """Nothing is ever under way here between two steps of the loop."""
+        """Who was handed a hearing keeps its group."""
 
     def load(self, folder: Path) -> None:
         """So there is nothing to go on with."""
 
-    def judged(self, groups: Sequence[Group]) -> list[Group]:
-        """The same groups, in the same order, each rollout with its verdict and reward."""
-        asked = [
-            (group.prompt, self._answer(group, place)) for group in groups for place in range(len(group.rollouts))
-        ]
-        verdicts = iter(self.judge.judge_all(asked))
-        return [
-            replace(group, rollouts=tuple(self._worth(one, next(verdicts)) for one in group.rollouts))
-            for group in groups
-        ]
+    def _hearing(self, group: Group) -> Hearing:
+        verdicts = tuple(
+            self.judge.begin(group.prompt, self._answer(group, place)) for place in range(len(group.rollouts))
+        )
+        return Hearing(admission=group.admission, group=partial(self._judged, group, verdicts), verdicts=verdicts)
+
+    def _judged(self, group: Group, verdicts: Sequence[Future[Verdict]]) -> Group:
+        pairs = zip(group.rollouts, verdicts, strict=True)
+        return replace(group, rollouts=tuple(self._worth(one, verdict.result()) for one, verdict in pairs))
 
     def _answer(self, group: Group, place: int) -> Answer:
         rollout = group.rollouts[place]

@@ -1,18 +1,21 @@
 """The training loop: ask, answer, judge, hand over; take a batch, learn, publish, look, remember.
 
 Generation goes on until the trainer may take a batch, then one update is made, and the sequences in flight go on
-under the new weights. On one device they stand still meanwhile, and all that happens follows from the recipe and
-the order written here, so that a run can be taken up again bit for bit on a CPU; on a cluster they go on.
+under the new weights. On one device they stand still meanwhile, judges alone go on, and all that happens follows
+from the recipe and the order written here, so that a run can be taken up again bit for bit on a CPU; on a cluster
+they go on.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
 from scalerl.errors import StoppedError
 from scalerl.pipeline import checkpointing
 from scalerl.pipeline.chronicle import Chronicle
+from scalerl.pipeline.hearing import Hearing
 from scalerl.pipeline.metrics_cost import Reading
 from scalerl.pipeline.parts import Parts
 from scalerl.records import Group
@@ -28,8 +31,10 @@ class Loop:
     def __init__(self, parts: Parts, run: Run, chronicle: Chronicle, is_stopping: Callable[[], bool]) -> None:
         self._parts, self._run, self._chronicle = parts, run, chronicle
         self._is_stopping = is_stopping
-        self._waiting: dict[int, Group] = {}
-        """Judged groups that no batch has used up, by admission."""
+        self._waiting: dict[int, Hearing] = {}
+        """Groups that no batch has used up, by admission."""
+        self._unrecorded: deque[Hearing] = deque()
+        """Those of which the curriculum has not been told, in the order in which they came."""
         self._kept_at = -1
         """Step of the last checkpoint; one that was cut short mid-step does not count."""
         self._trouble: StoppedError | None = None
@@ -47,7 +52,9 @@ class Loop:
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint of this run."""
-        self._waiting = checkpointing.load(checkpoint.path, self._parts, self._chronicle.remembering)
+        groups = checkpointing.load(checkpoint.path, self._parts, self._chronicle.remembering)
+        self._waiting = {group.admission: Hearing.over(group) for group in groups}
+        self._unrecorded.clear()
         self._chronicle.reading = Reading.of(self._parts.ledger)
         self._chronicle.forget()
         self._trouble = None
@@ -81,11 +88,13 @@ class Loop:
         return False
 
     def _go_on(self) -> None:
-        """Admit what may start, decode a little, and take what has been judged."""
+        """Admit what may start, decode a little, and take what will have been judged when it is needed."""
         parts = self._parts
         self._admit()
-        for group in parts.court.judged(parts.generator.advance()):
-            self._hand_over(group)
+        for hearing in parts.court.hear(parts.generator.advance()):
+            self._hand_over(hearing)
+        while self._unrecorded and self._unrecorded[0].is_over:
+            self._record_next()
         for admission in parts.generator.given_up():
             parts.staleness.give_back(admission)
 
@@ -100,19 +109,33 @@ class Loop:
         parts = self._parts
         while parts.generator.has_room and parts.staleness.may_admit():
             ticket = parts.staleness.admit()
+            if parts.curriculum.begins_epoch(ticket.task):
+                self._settle()
             parts.generator.ask(parts.curriculum.draw(ticket.task), ticket.number)
 
-    def _hand_over(self, group: Group) -> None:
+    def _hand_over(self, hearing: Hearing) -> None:
+        self._parts.staleness.hand_over(hearing.admission)
+        self._waiting[hearing.admission] = hearing
+        self._unrecorded.append(hearing)
+
+    def _settle(self) -> None:
+        """Wait for the verdicts that are on their way, and tell the curriculum of all."""
+        with self._parts.ledger.clock("judging"):
+            while self._unrecorded:
+                self._record_next()
+
+    def _record_next(self) -> None:
+        group = self._unrecorded[0].group()
         judged = group.judged
         self._parts.curriculum.record(group.prompt.id, sum(one.passed for one in judged), len(judged))
-        self._parts.staleness.hand_over(group.admission)
-        self._waiting[group.admission] = group
+        self._unrecorded.popleft()
 
     def _learn(self) -> None:
         """One optimizer step on the groups that are due first; then the engine goes on under the new weights."""
         parts, before = self._parts, self._chronicle.reading
         tickets = parts.staleness.take()
-        groups = [self._waiting[ticket.number] for ticket in tickets]
+        with parts.ledger.clock("judging"):
+            groups = [self._waiting[ticket.number].group() for ticket in tickets]
         lag = self.step - min(group.oldest_version for group in groups)
         assert lag <= parts.staleness.bound, f"a token is {lag} updates old, more than {parts.staleness.bound}"
         with parts.ledger.clock("training"):
@@ -168,9 +191,11 @@ class Loop:
 
     def keep(self) -> None:
         """Write a checkpoint of this moment."""
+        self._settle()
+        waiting = [hearing.group() for hearing in self._waiting.values()]
 
         def save(folder: Path) -> None:
-            checkpointing.save(folder, self._parts, self._waiting, self._chronicle.remembering)
+            checkpointing.save(folder, self._parts, waiting, self._chronicle.remembering)
 
         self._run.checkpoint(self.step, save, keep=self._parts.recipe.checkpoint.keep)
 

@@ -21,6 +21,7 @@ from scalerl.run.names import RECIPE, by_step
 METRICS, ROLLOUTS = "metrics.jsonl", "rollouts"
 FITTING_ROUNDS = 5
 UPDATE, IDLE = "cluster/update_publish_seconds", "cluster/generators_idle_share"
+JUDGING = "seconds/judging"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +96,8 @@ def measured_steps(place: Path) -> Measured:
     rollouts = _mean(rows, "batch/rollouts")
     return Measured(
         num_steps=len(rows),
-        generation_seconds=_mean(rows, "seconds/generation"),
+        generation_seconds=_mean(rows, "seconds/generation")
+        + _mean([row for row in rows if JUDGING in row], JUDGING),
         training_seconds=_mean(rows, "seconds/training"),
         idle_seconds=_mean(rows, "seconds/idle"),
         generated_tokens=_mean(rows, "tokens/generated"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from scalerl.pipeline.hearing import Hearing
 from scalerl.records import Group, Prompt
 from scalerl.rollout.generator import SeedOf
 from scalerl.trainer.update_report import UpdateReport
@@ -75,12 +76,12 @@ class Judging(Protocol):
         """Whether everything that was handed in has come back."""
         ...
 
-    def judged(self, groups: Sequence[Group]) -> list[Group]:
-        """Take these in; what has been judged by now comes back, each group once."""
+    def hear(self, groups: Sequence[Group]) -> list[Hearing]:
+        """Take these in; those whose verdicts can be counted on by now come back, each group once."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write down what has been handed in and has not come back."""
+        """Write down what has been handed in and has not come back as a hearing."""
         ...
 
     def load(self, folder: Path) -> None:

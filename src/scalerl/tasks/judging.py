@@ -1,9 +1,9 @@
-"""Answers to verdicts, in order, by a judge that cannot hang, raise or take the run down with it."""
+"""Answers to verdicts, by a judge that cannot hang, raise or take the run down with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from types import TracebackType
 
@@ -14,36 +14,50 @@ from scalerl.tasks.judgement import checked, failure, judgement
 from scalerl.tasks.task import Answer, Slow, Task, Waiting
 
 Asked = tuple[Prompt, Answer]
-Way = Callable[[Sequence[Asked]], list[Verdict]]
 
 
 class Judge:
-    """Judges quick tasks here, slow ones in processes of their own, and those that only wait in threads.
+    """Judges quick tasks at once; slow ones in processes of their own and those that only wait, in the background.
 
-    Processes are started when they are first needed; as many answers as there are workers are judged at once.
+    Processes and threads are started when they are first needed; as many answers as there are workers are judged
+    at once, in the order in which they came.
     """
 
     def __init__(self, task: Task, *, workers: int = 1) -> None:
         self.task = task
-        self._num_threads = workers
-        self._workers = [Apart(task) for _ in range(workers)] if isinstance(task, Slow) else []
+        self._num_workers = workers
+        self._processes = [Apart(task) for _ in range(workers)] if isinstance(task, Slow) else []
+        self._idle: SimpleQueue[Apart] = SimpleQueue()
+        for process in self._processes:
+            self._idle.put(process)
+        self._threads: ThreadPoolExecutor | None = None
+
+    def begin(self, prompt: Prompt, answer: Answer) -> Future[Verdict]:
+        """The verdict, as soon as there is one; asked for its result it says where there could be none."""
+        if isinstance(self.task, Slow) and (seconds := self.task.seconds(prompt)) is not None:
+            return self._pool.submit(self._judged_apart, prompt, answer, seconds)
+        if isinstance(self.task, Waiting) and self.task.waits(prompt):
+            return self._pool.submit(judgement, self.task, prompt, answer)
+        verdict: Future[Verdict] = Future()
+        verdict.set_result(judgement(self.task, prompt, answer))
+        return verdict
 
     def judge_all(self, asked: Sequence[Asked]) -> list[Verdict]:
-        """A verdict for each answer, in their order; the error says where there could be none."""
-        ways: dict[Way, list[int]] = {}
-        for index, (prompt, _) in enumerate(asked):
-            ways.setdefault(self._way(prompt), []).append(index)
-        verdicts: dict[int, Verdict] = {}
-        for way, places in ways.items():
-            verdicts |= dict(zip(places, way([asked[index] for index in places]), strict=True))
-        return [verdicts[index] for index in range(len(asked))]
+        """A verdict for each answer, in their order."""
+        return [verdict.result() for verdict in [self.begin(*one) for one in asked]]
 
     def close(self) -> None:
-        """End the processes; the next question would start them again."""
-        for worker in self._workers:
-            worker.close()
+        """Let what is being judged come to its end, leave out what waits, and end the processes.
+
+        The next question would start them again.
+        """
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            process.close()
         if isinstance(self.task, Waiting):
             self.task.close()
+        self._threads = None
 
     def __enter__(self) -> Judge:
         return self
@@ -53,51 +67,24 @@ class Judge:
     ) -> None:
         self.close()
 
-    def _way(self, prompt: Prompt) -> Way:
-        if self._seconds(prompt) is not None:
-            return self._judged_apart
-        is_waiting = isinstance(self.task, Waiting) and self.task.waits(prompt)
-        return self._judged_in_threads if is_waiting else self._judged_here
+    @property
+    def _pool(self) -> ThreadPoolExecutor:
+        """Threads that wait: for a process, or for what a task waits for."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._num_workers, thread_name_prefix="judge")
+        return self._threads
 
-    def _judged_here(self, asked: Sequence[Asked]) -> list[Verdict]:
-        return [self._judged(one) for one in asked]
-
-    def _judged_in_threads(self, asked: Sequence[Asked]) -> list[Verdict]:
-        if self._num_threads == 1 or len(asked) == 1:
-            return self._judged_here(asked)
-        with ThreadPoolExecutor(self._num_threads) as pool:
-            return list(pool.map(self._judged, asked))
-
-    def _judged(self, one: Asked) -> Verdict:
-        return judgement(self.task, *one)
-
-    def _seconds(self, prompt: Prompt) -> float | None:
-        return self.task.seconds(prompt) if isinstance(self.task, Slow) else None
-
-    def _judged_apart(self, asked: Sequence[Asked]) -> list[Verdict]:
-        if len(self._workers) == 1 or len(asked) <= 1:
-            return [self._judged_by(self._workers[0], one) for one in asked]
-        idle: SimpleQueue[Apart] = SimpleQueue()
-        for worker in self._workers:
-            idle.put(worker)
-
-        def judged(one: Asked) -> Verdict:
-            worker = idle.get()
-            try:
-                return self._judged_by(worker, one)
-            finally:
-                idle.put(worker)
-
-        # A thread only waits for its process.
-        with ThreadPoolExecutor(len(self._workers)) as pool:
-            return list(pool.map(judged, asked))
-
-    def _judged_by(self, worker: Apart, one: Asked) -> Verdict:
-        prompt, answer = one
-        seconds = self._seconds(prompt)
-        assert seconds is not None
-        worker.start()
+    def _judged_apart(self, prompt: Prompt, answer: Answer, seconds: float) -> Verdict:
+        process = self._idle.get()
         try:
-            return checked(worker.ask("judge", prompt, answer, seconds=seconds))
-        except (InputError, TimeoutError, ChildProcessError) as error:
-            return failure(str(error))
+            process.start()  # what keeps it from starting keeps it from judging any answer, and is raised
+            return _reply(process, prompt, answer, seconds)
+        finally:
+            self._idle.put(process)
+
+
+def _reply(process: Apart, prompt: Prompt, answer: Answer, seconds: float) -> Verdict:
+    try:
+        return checked(process.ask("judge", prompt, answer, seconds=seconds))
+    except (InputError, TimeoutError, ChildProcessError) as error:
+        return failure(str(error))

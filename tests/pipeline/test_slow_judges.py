@@ -1,0 +1,138 @@
+"""Judges work beside the engine and the trainer, and how long they take changes nothing but the time."""
+
+import random
+import threading
+import time
+
+import pytest
+from small_runs import evals, lines, recipe, resumed, same_weights, trained
+
+from scalerl.errors import InputError
+from scalerl.pipeline.running import start
+from scalerl.rollout.generator import Generator
+from scalerl.tasks.chain import Chain
+
+EPOCHS = ("task.num_prompts=8", "batch.prompts=3", "curriculum.threshold=0.5", "steps=12", "evaluation.every=4")
+
+
+@pytest.fixture
+def delay(monkeypatch):
+    """Chains are judged in the background, and each answer first waits for what the test says."""
+    judge = Chain.judge
+
+    def set_to(wait):
+        def judged(self, prompt, answer):
+            wait()
+            return judge(self, prompt, answer)
+
+        monkeypatch.setattr(Chain, "judge", judged)
+        monkeypatch.setattr(Chain, "waits", lambda self, prompt: True, raising=False)
+        monkeypatch.setattr(Chain, "close", lambda self: None, raising=False)
+
+    return set_to
+
+
+def at_random():
+    time.sleep(random.choice((0, 0, 0.002, 0.01)))
+
+
+def told(place):
+    """What the metrics say that does not hang on the clock."""
+    timed = ("seconds/", "speed/", "compute/gpu_hours", "memory/")
+    return [
+        {key: value for key, value in line.items() if not key.startswith(timed)}
+        for line in lines(place, "metrics.jsonl")
+    ]
+
+
+@pytest.mark.parametrize("judges", [1, 3])
+@pytest.mark.parametrize("changes", [("off_policy.k=2",), EPOCHS, ("off_policy.kind=phased", "off_policy.k=2")])
+def test_a_run_is_the_same_however_long_judges_take(changes, judges, delay, tmp_path):
+    """Epochs too: which prompts have become easy is asked when all verdicts so far are there."""
+    trained(tmp_path / "quick", *changes)
+    delay(at_random)
+    trained(tmp_path / "slow", *changes, f"runtime.judges={judges}")
+    assert same_weights(tmp_path / "quick", tmp_path / "slow")
+    assert evals(tmp_path / "quick") == evals(tmp_path / "slow")
+    assert told(tmp_path / "quick") == told(tmp_path / "slow")
+
+
+def test_a_run_that_is_stopped_keeps_groups_whose_verdicts_were_on_their_way(delay, tmp_path):
+    trained(tmp_path / "whole", *EPOCHS)
+    delay(at_random)
+    place, num_asked = tmp_path / "run", 0
+
+    def is_stopping():
+        nonlocal num_asked
+        num_asked += 1
+        return num_asked % 41 == 0
+
+    with start(recipe(*EPOCHS), place, lambda _: (), is_stopping) as started:
+        started.loop.run()
+    num_stops = 0
+    while lines(place)[-1]["step"] < 12:
+        resumed(place, *EPOCHS, stop=is_stopping)
+        num_stops += 1
+    assert num_stops > 2
+    assert same_weights(tmp_path / "whole", place)
+    assert evals(tmp_path / "whole") == evals(place)
+
+
+def test_decoding_goes_on_while_an_answer_is_judged(delay, monkeypatch, tmp_path):
+    """The first answer's judge waits until the engine has gone on five times: waited for, it would wait in vain."""
+    advance, has_begun, is_far = Generator.advance, threading.Event(), threading.Event()
+    num_advanced, found = 0, []
+
+    def counted(self):
+        nonlocal num_advanced
+        num_advanced += has_begun.is_set()
+        if num_advanced == 5:
+            is_far.set()
+        return advance(self)
+
+    def wait():
+        if not has_begun.is_set():
+            has_begun.set()
+            found.append(is_far.wait(timeout=60))
+
+    monkeypatch.setattr(Generator, "advance", counted)
+    delay(wait)
+    trained(tmp_path / "run", "evaluation.every=4")
+    assert found == [True]
+
+
+def test_the_time_that_verdicts_were_waited_for_is_told(delay, tmp_path):
+    trained(tmp_path / "quick")
+    delay(lambda: time.sleep(0.02))
+    trained(tmp_path / "slow")
+    waited = {
+        name: sum(line.get("seconds/judging", 0.0) for line in lines(tmp_path / name, "metrics.jsonl"))
+        for name in ("quick", "slow")
+    }
+    assert waited["quick"] < 0.05 < 0.3 < waited["slow"]
+
+
+def test_a_judge_that_cannot_start_ends_the_run_with_the_reason(tmp_path):
+    task = tmp_path / "task.py"
+    task.write_text(TASK)
+    with pytest.raises(InputError, match="cannot be run: OSError: no bench here"):
+        trained(tmp_path / "run", "task.kind=python", f"task.path={task}:Refusing")
+
+
+TASK = """
+import sys
+from scalerl.records import Prompt, Verdict
+
+if "torch" not in sys.modules:  # in the process that judges
+    raise OSError("no bench here")
+
+class Refusing:
+    name = "refusing"
+    seconds = 20.0
+    def prompts(self):
+        return [Prompt(id=f"refusing:{n}", task="refusing", text="5 a + 0 ?", answer=n) for n in range(8)]
+    def held_out(self, count):
+        return [Prompt(id=f"refusing:{-n}", task="refusing", text="2 a + 9 ?", answer=n) for n in range(1, count + 1)]
+    def judge(self, prompt, answer):
+        return Verdict(score=1.0, passed=True)
+"""
