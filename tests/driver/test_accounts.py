@@ -27,6 +27,7 @@ from scalerl.recipe.sections import RuntimeSection
 from scalerl.records import Group, Prompt, Rollout
 from scalerl.rollout.vllm.engine import UpdateTimes
 
+START = 240.0  # seconds: two clusters at once on a busy machine are slow to start anybody
 BEGUN, TOLD = [], []
 """Actors of the test, and what was said of replacements."""
 
@@ -123,7 +124,7 @@ def generator(count=2, *, dies=(), hangs=(), fails=(), restarts=9, seconds=30.0)
         return begun(Fake, index, attempt, dies, hangs, fails, max_concurrency=64)
 
     pool = Pool(
-        count, make, Limits(start=60, update=30, restarts=restarts), StoreTransfer(Trainer(), 30), TOLD.append
+        count, make, Limits(start=START, update=30, restarts=restarts), StoreTransfer(Trainer(), 30), TOLD.append
     )
     return ClusterGenerator(
         pool, Encoder(), samples=3, temperature=1.0, seed_of=lambda _, admission, place: 10 * admission + place,
@@ -319,7 +320,7 @@ def court(seconds=0.0, restarts=9, patience=30.0):
     def make(index, attempt):
         return begun(SlowJudge, seconds if attempt == 0 else 0.0)
 
-    verifiers = Verifiers(2, make, Limits(start=60, update=patience, restarts=restarts), TOLD.append)
+    verifiers = Verifiers(2, make, Limits(start=START, update=patience, restarts=restarts), TOLD.append)
     return ClusterCourt(verifiers, seed, is_training=True)
 
 

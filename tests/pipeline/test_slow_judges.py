@@ -132,7 +132,7 @@ class Refusing:
     def prompts(self):
         return [Prompt(id=f"refusing:{n}", task="refusing", text="5 a + 0 ?", answer=n) for n in range(8)]
     def held_out(self, count):
-        return [Prompt(id=f"refusing:{-n}", task="refusing", text="2 a + 9 ?", answer=n) for n in range(1, count + 1)]
+        return [Prompt(id=f"refusing:{-1 - n}", task="refusing", text="2 a + 9 ?", answer=n) for n in range(count)]
     def judge(self, prompt, answer):
         return Verdict(score=1.0, passed=True)
 """
