@@ -20,7 +20,7 @@ from scalerl.cluster.generator_actor import Answered
 from scalerl.cluster.judging import ClusterCourt, Verifiers
 from scalerl.cluster.layout import Layout
 from scalerl.cluster.pool import Limits, Pool
-from scalerl.cluster.session import joined
+from scalerl.cluster.session import joined, placed
 from scalerl.cluster.transfer import NcclTransfer, StoreTransfer
 from scalerl.errors import InputError, StoppedError
 from scalerl.recipe.sections import RuntimeSection
@@ -397,3 +397,11 @@ def test_groups_before_the_verifiers_survive_a_checkpoint(tmp_path):
     other.hear(groups(99))  # of a past that the checkpoint knows nothing of
     other.load(tmp_path)
     assert drained(other) == [3, 4]
+
+
+def test_a_layout_that_does_not_fit_says_at_once_what_it_waits_for():
+    layout, told = Layout(generators=2, tensor_parallel=4, trainers=1, verifiers=1, has_gpus=True), []
+    state = "runtime asks for 3 CPUs and 9 GPUs; the cluster has 8 CPUs and 0 GPUs"
+    with pytest.raises(InputError, match=state):
+        placed(layout, 0.5, told.append)
+    assert told == [f"{state}: waiting 0.5 s for more"]

@@ -54,7 +54,7 @@ def parts_on_cluster(recipe: Recipe, tell: Callable[[str], None] = lambda _: Non
     if recipe.runtime.transfer == "nccl":
         _refuse_nccl(policy, has_gpus=has_gpus)
     asked = Questions.of(recipe, policy)
-    group = placed(layout, recipe.runtime.start_seconds)
+    group = placed(layout, recipe.runtime.start_seconds, tell)
     dtype = str(policy.dtype).removeprefix("torch.")
     return _Started(recipe, sent, layout, asked, group, dtype, tell).parts(policy)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from shutil import which
 from typing import Any
@@ -66,24 +66,28 @@ def _options(address: str | None, runtime: RuntimeSection) -> dict[str, Any]:
     }
 
 
-def placed(layout: Layout, seconds: float) -> Any:  # noqa: ANN401 - ray.util.placement_group.PlacementGroup
-    """Room for generators and trainers, all at once or not at all."""
+def placed(layout: Layout, seconds: float, tell: Callable[[str], None]) -> Any:  # noqa: ANN401 - Ray's PlacementGroup
+    """Room for generators and trainers, all at once or not at all; a cluster may grow until then."""
     import ray
     from ray.exceptions import GetTimeoutError
 
+    asked, there = _sums(layout.bundles), _sums([ray.cluster_resources()])
+    state = f"runtime asks for {_words(asked)}; the cluster has {_words(there)}"
+    if any(there[kind] < asked[kind] for kind in asked):
+        tell(f"{state}: waiting {seconds:g} s for more")
     group = ray.util.placement_group(list(layout.bundles), strategy="PACK")
     try:
         ray.get(group.ready(), timeout=seconds)
     except GetTimeoutError as problem:
-        asked, there = _sums(layout), ray.cluster_resources()
         ray.util.remove_placement_group(group)
-        raise InputError(
-            f"runtime asks for {asked}; the cluster has {there.get('CPU', 0):g} CPUs"
-            f" and {there.get('GPU', 0):g} GPUs"
-        ) from problem
+        raise InputError(state) from problem
     return group
 
 
-def _sums(layout: Layout) -> str:
-    cpus, gpus = (sum(one.get(kind, 0) for one in layout.bundles) for kind in ("CPU", "GPU"))
-    return f"{cpus:g} CPUs and {gpus:g} GPUs"
+def _sums(resources: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    every = list(resources)
+    return {kind: sum(one.get(kind, 0) for one in every) for kind in ("CPU", "GPU")}
+
+
+def _words(resources: Mapping[str, float]) -> str:
+    return f"{resources['CPU']:g} CPUs and {resources['GPU']:g} GPUs"
