@@ -85,6 +85,11 @@ class Group:
         return min(int(one.versions.min()) for one in self.rollouts)
 
     @property
+    def is_judged(self) -> bool:
+        """Whether every rollout has been before a judge."""
+        return all(one.verdict is not None for one in self.rollouts)
+
+    @property
     def judged(self) -> tuple[Rollout, ...]:
         """The rollouts that a judge could judge."""
         return tuple(one for one in self.rollouts if one.verdict is not None and not one.verdict.error)

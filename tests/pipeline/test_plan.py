@@ -298,6 +298,15 @@ def made_run(folder, *, slots, generation, training, steps=20, runtime=(), **mor
     return folder
 
 
+def test_time_that_verdicts_were_waited_for_counts_as_generation(tmp_path):
+    place = made_run(tmp_path / "run", slots=8, generation=6.0, training=3.0)
+    rows = [json.loads(line) for line in (place / "metrics.jsonl").read_text().splitlines()]
+    for row in rows[-9:]:  # half of those that count; the others are of before there was such a metric
+        row |= {"seconds/generation": 4.0, "seconds/judging": 2.0}
+    (place / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    assert measured_steps(place).generation_seconds == 6.0
+
+
 def test_a_run_is_predicted_from_its_own_rates(tmp_path):
     plan = read_plan(made_run(tmp_path / "run", slots=8, generation=6.0, training=3.0))
     assert plan.rates.training == ((1.0, 400.0),) and plan.rates.trained_ratio == 1.5

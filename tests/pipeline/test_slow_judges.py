@@ -1,8 +1,10 @@
 """Judges work beside the engine and the trainer, and how long they take changes nothing but the time."""
 
+import itertools
 import random
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from small_runs import evals, lines, recipe, resumed, same_weights, trained
@@ -10,6 +12,8 @@ from small_runs import evals, lines, recipe, resumed, same_weights, trained
 from scalerl.errors import InputError
 from scalerl.pipeline.running import start
 from scalerl.rollout.generator import Generator
+from scalerl.run.groups import read_groups
+from scalerl.tasks.building import task_of
 from scalerl.tasks.chain import Chain
 
 EPOCHS = ("task.num_prompts=8", "batch.prompts=3", "curriculum.threshold=0.5", "steps=12", "evaluation.every=4")
@@ -22,7 +26,7 @@ def delay(monkeypatch):
 
     def set_to(wait):
         def judged(self, prompt, answer):
-            wait()
+            wait(prompt)
             return judge(self, prompt, answer)
 
         monkeypatch.setattr(Chain, "judge", judged)
@@ -32,7 +36,7 @@ def delay(monkeypatch):
     return set_to
 
 
-def at_random():
+def at_random(_):
     time.sleep(random.choice((0, 0, 0.002, 0.01)))
 
 
@@ -60,22 +64,21 @@ def test_a_run_is_the_same_however_long_judges_take(changes, judges, delay, tmp_
 def test_a_run_that_is_stopped_keeps_groups_whose_verdicts_were_on_their_way(delay, tmp_path):
     trained(tmp_path / "whole", *EPOCHS)
     delay(at_random)
-    place, num_asked = tmp_path / "run", 0
-
-    def is_stopping():
-        nonlocal num_asked
-        num_asked += 1
-        return num_asked % 41 == 0
-
-    with start(recipe(*EPOCHS), place, lambda _: (), is_stopping) as started:
+    place, num_stops = tmp_path / "run", 0
+    with start(recipe(*EPOCHS), place, lambda _: (), after_looks(41)) as started:
         started.loop.run()
-    num_stops = 0
     while lines(place)[-1]["step"] < 12:
-        resumed(place, *EPOCHS, stop=is_stopping)
+        resumed(place, *EPOCHS, stop=after_looks(41))
         num_stops += 1
     assert num_stops > 2
     assert same_weights(tmp_path / "whole", place)
     assert evals(tmp_path / "whole") == evals(place)
+
+
+def after_looks(count):
+    """Asks to stop from so many looks on."""
+    looks = itertools.count()
+    return lambda: next(looks) >= count
 
 
 def test_decoding_goes_on_while_an_answer_is_judged(delay, monkeypatch, tmp_path):
@@ -90,7 +93,7 @@ def test_decoding_goes_on_while_an_answer_is_judged(delay, monkeypatch, tmp_path
             is_far.set()
         return advance(self)
 
-    def wait():
+    def wait(_):
         if not has_begun.is_set():
             has_begun.set()
             found.append(is_far.wait(timeout=60))
@@ -103,13 +106,44 @@ def test_decoding_goes_on_while_an_answer_is_judged(delay, monkeypatch, tmp_path
 
 def test_the_time_that_verdicts_were_waited_for_is_told(delay, tmp_path):
     trained(tmp_path / "quick")
-    delay(lambda: time.sleep(0.02))
+    delay(lambda _: time.sleep(0.02))
     trained(tmp_path / "slow")
-    waited = {
-        name: sum(line.get("seconds/judging", 0.0) for line in lines(tmp_path / name, "metrics.jsonl"))
-        for name in ("quick", "slow")
-    }
-    assert waited["quick"] < 0.05 < 0.3 < waited["slow"]
+    assert seconds(tmp_path / "quick", "judging") < 0.3 < seconds(tmp_path / "slow", "judging")
+
+
+def seconds(place, kind):
+    return sum(line.get(f"seconds/{kind}", 0.0) for line in lines(place, "metrics.jsonl"))
+
+
+def test_an_evaluation_pays_for_no_verdict_of_training(delay, tmp_path):
+    """Else `gpu_hours`, which leaves evaluations out, would hang on how many there are."""
+    delay(lambda prompt: time.sleep(0.0 if prompt.id in held_out else 0.05))
+    held_out = {one.id for one in task_of(recipe().task, num_held_out=8).held_out(8)}
+    trained(tmp_path / "run", "evaluation.every=1")
+    assert seconds(tmp_path / "run", "judging") > 2 * seconds(tmp_path / "run", "evaluation")
+
+
+def test_a_stop_waits_for_no_verdict_and_a_resume_asks_for_them_again(delay, tmp_path):
+    trained(tmp_path / "whole", *EPOCHS)
+    place, has_begun, may_go_on = tmp_path / "run", threading.Event(), threading.Event()
+
+    def wait(prompt):
+        if prompt.id not in held_out:
+            has_begun.set()
+            may_go_on.wait(timeout=60)
+
+    held_out = {one.id for one in task_of(recipe().task, num_held_out=8).held_out(8)}
+    delay(wait)
+    started = start(recipe(*EPOCHS), place, lambda _: (), has_begun.is_set)
+    started.loop.run()
+    assert not may_go_on.is_set()
+    may_go_on.set()  # closing lets a judge end that nobody can break off
+    started.__exit__()
+    newest = max(Path(place, "checkpoints").iterdir())
+    assert any(not group.is_judged for group in read_groups(newest / "waiting.jsonl"))
+    resumed(place, *EPOCHS, "runtime.judges=2")
+    assert same_weights(tmp_path / "whole", place)
+    assert evals(tmp_path / "whole") == evals(place)
 
 
 def test_a_judge_that_cannot_start_ends_the_run_with_the_reason(tmp_path):

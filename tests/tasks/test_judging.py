@@ -242,6 +242,31 @@ def test_close_ends_the_process_and_the_next_question_starts_one(tmp_path):
     assert pids[0] != pids[1]
 
 
+def test_close_breaks_off_what_is_being_judged_and_leaves_out_what_waits(tmp_path):
+    task, place = evil(tmp_path, seconds=600), tmp_path / "pid"
+    judge = Judge(task)
+    judge.judge_all([(PROMPT, Answer(text=f"pid {place}"))])
+    hung, later = (judge.begin(PROMPT, Answer(text=text)) for text in ("sleep", "fine"))
+    while not hung.running():
+        time.sleep(0.01)
+    began = time.monotonic()
+    judge.close()
+    assert time.monotonic() - began < 60 and not is_running(int(place.read_text()))
+    assert hung.result().error == "its process ended (signal 9)" and later.cancelled()
+    assert judge.judge_all([(PROMPT, Answer(text="fine"))]) == [FINE]
+    judge.close()
+
+
+def test_a_process_that_is_killed_while_it_starts_is_not_started_again(tmp_path):
+    process = Apart(evil(tmp_path, seconds=600))
+    process.kill()
+    with pytest.raises(ChildProcessError, match="closed"):
+        process.ask("judge", PROMPT, Answer(text="fine"), seconds=60)
+    process.close()
+    assert process.ask("judge", PROMPT, Answer(text="fine"), seconds=60) == FINE
+    process.close()
+
+
 def test_a_process_lost_while_idle_costs_no_answer(tmp_path):
     task, place = evil(tmp_path, seconds=20), tmp_path / "pid"
     with Judge(task) as judge:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from scalerl.errors import InputError
+from scalerl.pipeline.backlog import Backlog
 from scalerl.pipeline.parts import Parts
-from scalerl.records import Group
-from scalerl.run.groups import group_lines, read_groups
 
-FACTS, WAITING = "state.json", "waiting.jsonl"
+FACTS = "state.json"
 
 
 class Remembering(Protocol):
@@ -27,12 +26,12 @@ class Remembering(Protocol):
         ...
 
 
-def save(folder: Path, parts: Parts, waiting: Sequence[Group], small: Mapping[str, Remembering]) -> None:
+def save(folder: Path, parts: Parts, backlog: Backlog, small: Mapping[str, Remembering]) -> None:
     """Write the whole state of a run into an empty folder."""
     parts.trainer.save(folder)
     parts.court.save(folder)
-    (folder / WAITING).write_bytes(group_lines(waiting))
     facts = {
+        "untold": backlog.save(folder),
         "generator": parts.generator.save(folder),
         "staleness": parts.staleness.state(),
         "curriculum": parts.curriculum.state(),
@@ -49,8 +48,8 @@ def check(folder: Path, parts: Parts) -> None:
     parts.curriculum.restore(facts["curriculum"])
 
 
-def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> list[Group]:
-    """Put every part back to where a checkpoint was taken; returns the groups that wait for the trainer."""
+def load(folder: Path, parts: Parts, backlog: Backlog, small: Mapping[str, Remembering]) -> None:
+    """Put every part back to where a checkpoint was taken."""
     facts = json.loads((folder / FACTS).read_text())
     parts.trainer.load(folder)
     parts.staleness.restore(facts["staleness"])
@@ -60,7 +59,7 @@ def load(folder: Path, parts: Parts, small: Mapping[str, Remembering]) -> list[G
         one.restore(facts[name])
     parts.generator.load(folder, facts["generator"])
     parts.court.load(folder)
-    return list(read_groups(folder / WAITING))
+    backlog.load(folder, facts.get("untold", ()), parts.court)
 
 
 def take_over(folder: Path, parts: Parts) -> tuple[str, ...]:

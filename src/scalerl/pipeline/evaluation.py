@@ -12,7 +12,7 @@ import numpy as np
 
 from scalerl.compute import Ledger
 from scalerl.errors import StoppedError
-from scalerl.pipeline.hearing import Hearing
+from scalerl.pipeline.hearing import LOOK_SECONDS, Hearing
 from scalerl.pipeline.roles import Answering, Asking, Judging
 from scalerl.pipeline.seeds import seed_of
 from scalerl.records import EvalPoint, Group, Prompt
@@ -56,8 +56,8 @@ class Evaluator:
     prompts: tuple[Prompt, ...]
     seed: int
 
-    def groups(self, step: int) -> Iterator[Group]:
-        """Judged groups as they are done; the seeds are fresh each time and follow from the step.
+    def groups(self, step: int, is_stopping: Callable[[], bool] = lambda: False) -> Iterator[Group]:
+        """Judged groups as they are done, until asked to stop; seeds are fresh each time and follow from the step.
 
         A prompt that nobody could answer comes as a group without answers.
         """
@@ -67,13 +67,15 @@ class Evaluator:
             generator.ask(prompt, admission)
         heard: deque[Hearing] = deque()
         try:
-            while not (generator.is_idle and court.is_idle):
-                heard += court.hear(generator.advance())
-                heard += [Hearing.over(self._unanswered(admission, step)) for admission in generator.given_up()]
-                while heard and heard[0].is_over:
+            while not is_stopping():
+                if is_answered := generator.is_idle and court.is_idle:
+                    if not heard:
+                        return
+                else:
+                    heard += court.hear(generator.advance())
+                    heard += [Hearing.over(self._unanswered(one, step)) for one in generator.given_up()]
+                while heard and heard[0].is_over(within=LOOK_SECONDS if is_answered else 0.0):
                     yield heard.popleft().group()
-            while heard:
-                yield heard.popleft().group()
         finally:
             for hearing in heard:
                 hearing.drop()
@@ -81,10 +83,10 @@ class Evaluator:
     def tallies(self, step: int, is_stopping: Callable[[], bool] = lambda: False) -> list[Tally] | None:
         """How each prompt fared, in the order of the prompts; None when asked to stop before all are done."""
         found: dict[int, Tally] = {}
-        for group in self.groups(step):
+        for group in self.groups(step, is_stopping):
             found[group.admission] = Tally.of(group)
-            if is_stopping():
-                return None
+        if len(found) < len(self.prompts):
+            return None
         samples = max(one.num_samples for one in found.values())
         if samples == 0:
             raise StoppedError("no held-out prompt could be answered")

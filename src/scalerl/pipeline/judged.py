@@ -50,7 +50,7 @@ class Court:
         verdicts = tuple(
             self.judge.begin(group.prompt, self._answer(group, place)) for place in range(len(group.rollouts))
         )
-        return Hearing(admission=group.admission, group=partial(self._judged, group, verdicts), verdicts=verdicts)
+        return Hearing(asked=group, group=partial(self._judged, group, verdicts), verdicts=verdicts)
 
     def _judged(self, group: Group, verdicts: Sequence[Future[Verdict]]) -> Group:
         pairs = zip(group.rollouts, verdicts, strict=True)

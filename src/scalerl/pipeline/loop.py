@@ -8,14 +8,13 @@ they go on.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
 from scalerl.errors import StoppedError
 from scalerl.pipeline import checkpointing
+from scalerl.pipeline.backlog import Backlog
 from scalerl.pipeline.chronicle import Chronicle
-from scalerl.pipeline.hearing import Hearing
 from scalerl.pipeline.metrics_cost import Reading
 from scalerl.pipeline.parts import Parts
 from scalerl.records import Group
@@ -31,10 +30,7 @@ class Loop:
     def __init__(self, parts: Parts, run: Run, chronicle: Chronicle, is_stopping: Callable[[], bool]) -> None:
         self._parts, self._run, self._chronicle = parts, run, chronicle
         self._is_stopping = is_stopping
-        self._waiting: dict[int, Hearing] = {}
-        """Groups that no batch has used up, by admission."""
-        self._unrecorded: deque[Hearing] = deque()
-        """Those of which the curriculum has not been told, in the order in which they came."""
+        self._backlog = Backlog(parts.curriculum)
         self._kept_at = -1
         """Step of the last checkpoint; one that was cut short mid-step does not count."""
         self._trouble: StoppedError | None = None
@@ -52,9 +48,7 @@ class Loop:
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint of this run."""
-        groups = checkpointing.load(checkpoint.path, self._parts, self._chronicle.remembering)
-        self._waiting = {group.admission: Hearing.over(group) for group in groups}
-        self._unrecorded.clear()
+        checkpointing.load(checkpoint.path, self._parts, self._backlog, self._chronicle.remembering)
         self._chronicle.reading = Reading.of(self._parts.ledger)
         self._chronicle.forget()
         self._trouble = None
@@ -67,8 +61,7 @@ class Loop:
         if is_missing or not self._chronicle.has_begun:
             self._evaluate()  # before any clock that counts runs: the curve begins at no compute at all
         with self._parts.ledger.clock("idle"):
-            while not self.is_done and self._generate():
-                self._learn()
+            while not self.is_done and self._generate() and self._learn():
                 if self._is_due(self._parts.recipe.evaluation.every):
                     self._evaluate()
                 if self._is_due(self._parts.recipe.checkpoint.every):
@@ -92,9 +85,8 @@ class Loop:
         parts = self._parts
         self._admit()
         for hearing in parts.court.hear(parts.generator.advance()):
-            self._hand_over(hearing)
-        while self._unrecorded and self._unrecorded[0].is_over:
-            self._record_next()
+            parts.staleness.hand_over(hearing.admission)
+            self._backlog.add(hearing)
         for admission in parts.generator.given_up():
             parts.staleness.give_back(admission)
 
@@ -108,40 +100,34 @@ class Loop:
         """Ask new prompts while a slot is free and the bound on staleness allows it."""
         parts = self._parts
         while parts.generator.has_room and parts.staleness.may_admit():
+            if parts.curriculum.begins_epoch(parts.staleness.next_task) and not self._settle():
+                return
             ticket = parts.staleness.admit()
-            if parts.curriculum.begins_epoch(ticket.task):
-                self._settle()
             parts.generator.ask(parts.curriculum.draw(ticket.task), ticket.number)
 
-    def _hand_over(self, hearing: Hearing) -> None:
-        self._parts.staleness.hand_over(hearing.admission)
-        self._waiting[hearing.admission] = hearing
-        self._unrecorded.append(hearing)
-
-    def _settle(self) -> None:
-        """Wait for the verdicts that are on their way, and tell the curriculum of all."""
+    def _settle(self) -> bool:
+        """Wait until the curriculum knows of all that was answered; false when asked to stop before that."""
+        if self._backlog.is_settled:
+            return True
         with self._parts.ledger.clock("judging"):
-            while self._unrecorded:
-                self._record_next()
+            return self._backlog.settle(self._is_stopping)
 
-    def _record_next(self) -> None:
-        group = self._unrecorded[0].group()
-        judged = group.judged
-        self._parts.curriculum.record(group.prompt.id, sum(one.passed for one in judged), len(judged))
-        self._unrecorded.popleft()
+    def _learn(self) -> bool:
+        """One optimizer step on the groups that are due first; then the engine goes on under the new weights.
 
-    def _learn(self) -> None:
-        """One optimizer step on the groups that are due first; then the engine goes on under the new weights."""
+        False when asked to stop before their verdicts have come: then nothing was learned, and nothing is lost.
+        """
         parts, before = self._parts, self._chronicle.reading
-        tickets = parts.staleness.take()
+        taken = [ticket.number for ticket in parts.staleness.take()]
         with parts.ledger.clock("judging"):
-            groups = [self._waiting[ticket.number].group() for ticket in tickets]
+            groups = self._backlog.groups(taken, self._is_stopping)
+        if groups is None:
+            return False
         lag = self.step - min(group.oldest_version for group in groups)
         assert lag <= parts.staleness.bound, f"a token is {lag} updates old, more than {parts.staleness.bound}"
         with parts.ledger.clock("training"):
             report = self._update(groups)
-        for ticket in tickets:
-            del self._waiting[ticket.number]
+        self._backlog.remove(taken)
         parts.staleness.updated()
         self._until_told(lambda: parts.generator.take_up(self.step))
         self._charge(report)
@@ -153,6 +139,7 @@ class Loop:
         if self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             raise trouble
+        return True
 
     def _until_told(self, work: Callable[[], None]) -> None:
         """Put off what ends the run until the step that was made has been told of."""
@@ -182,6 +169,8 @@ class Loop:
     def _evaluate(self) -> None:
         ledger, asking = self._parts.ledger, self._parts.evaluator.asking
         before = asking.num_tokens
+        if not self._settle():  # what training still has before the judges is no part of an evaluation
+            return
         with ledger.clock("evaluation"):
             tallies = self._parts.evaluator.tallies(self.step, self._is_stopping)
             if tallies is None:
@@ -191,11 +180,9 @@ class Loop:
 
     def keep(self) -> None:
         """Write a checkpoint of this moment."""
-        self._settle()
-        waiting = [hearing.group() for hearing in self._waiting.values()]
 
         def save(folder: Path) -> None:
-            checkpointing.save(folder, self._parts, waiting, self._chronicle.remembering)
+            checkpointing.save(folder, self._parts, self._backlog, self._chronicle.remembering)
 
         self._run.checkpoint(self.step, save, keep=self._parts.recipe.checkpoint.keep)
 

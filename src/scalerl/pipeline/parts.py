@@ -140,8 +140,8 @@ def parts_of(recipe: Recipe) -> Parts:
     evaluating = engine(temperature=recipe.evaluation.temperature)
 
     def close() -> None:
-        rewarding.close()
-        own_judge.close()
+        with own_judge, rewarding:  # each is closed, whatever happens to the other
+            pass
 
     return Parts(
         recipe=resolve(recipe, device, slots),

@@ -21,7 +21,6 @@ from scalerl.run.names import RECIPE, by_step
 METRICS, ROLLOUTS = "metrics.jsonl", "rollouts"
 FITTING_ROUNDS = 5
 UPDATE, IDLE = "cluster/update_publish_seconds", "cluster/generators_idle_share"
-JUDGING = "seconds/judging"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,8 +95,7 @@ def measured_steps(place: Path) -> Measured:
     rollouts = _mean(rows, "batch/rollouts")
     return Measured(
         num_steps=len(rows),
-        generation_seconds=_mean(rows, "seconds/generation")
-        + _mean([row for row in rows if JUDGING in row], JUDGING),
+        generation_seconds=_mean(rows, "seconds/generation") + _mean(rows, "seconds/judging", missing=0.0),
         training_seconds=_mean(rows, "seconds/training"),
         idle_seconds=_mean(rows, "seconds/idle"),
         generated_tokens=_mean(rows, "tokens/generated"),
@@ -112,8 +110,9 @@ def measured_steps(place: Path) -> Measured:
     )
 
 
-def _mean(rows: Sequence[dict[str, Any]], key: str) -> float:
-    return sum(float(row[key]) for row in rows) / len(rows) if rows else 0.0
+def _mean(rows: Sequence[dict[str, Any]], key: str, missing: float | None = None) -> float:
+    found = [float(row[key] if missing is None else row.get(key, missing)) for row in rows]
+    return sum(found) / len(found) if found else 0.0
 
 
 def _lengths(place: Path, steps: Measured) -> tuple[Lengths, tuple[str, ...]]:

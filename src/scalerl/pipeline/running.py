@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +28,7 @@ MODEL = "model"
 """Folder of a run with what a model is beside its weights: configuration and tokenizer."""
 Build = Callable[[Recipe], Parts]
 """Puts the objects of a run together, here or on a cluster."""
-LAYOUT = ("generators", "tensor_parallel", "trainers", "verifiers", "restarts", "transfer")
+LAYOUT = ("generators", "tensor_parallel", "trainers", "verifiers", "judges", "restarts", "transfer")
 SECONDS = ("start_seconds", "answer_seconds", "update_seconds")
 MAY_CHANGE = ("steps", "log", "checkpoint", *(f"runtime.{name}" for name in (*LAYOUT, *SECONDS)))
 """Keys that a resume may change."""
@@ -50,9 +50,10 @@ class Started:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.chronicle.close()
-        self.parts.close()
-        self.run.close()
+        with ExitStack() as each:  # the last first, whatever happens to those before
+            each.callback(self.run.close)
+            each.callback(self.parts.close)
+            each.callback(self.chronicle.close)
 
 
 def start(

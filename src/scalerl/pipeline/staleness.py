@@ -67,11 +67,16 @@ class Staleness:
         """Whether a group may start now."""
         return any(self._has_room(lane) for lane in self._lanes.values())
 
-    def admit(self) -> Ticket:
-        """Let one group start: the ticket says of which task, such that tasks alternate by their shares."""
+    @property
+    def next_task(self) -> str:
+        """The task of the group that would start now: tasks alternate by their shares."""
         open_tasks = [task for task, lane in self._lanes.items() if self._has_room(lane)]
-        assert open_tasks, "admit() without may_admit(): too many groups are outstanding"
-        task = min(open_tasks, key=lambda task: self._lanes[task].num_outstanding / self.shares[task])
+        assert open_tasks, "not without may_admit(): too many groups are outstanding"
+        return min(open_tasks, key=lambda task: self._lanes[task].num_outstanding / self.shares[task])
+
+    def admit(self) -> Ticket:
+        """Let one group of the next task start."""
+        task = self.next_task
         ticket = Ticket(number=self._num_admitted, task=task, version=self._version)
         self._num_admitted += 1
         self._lanes[task].start(ticket)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
+from threading import Lock
 from typing import Any
 
 from scalerl.errors import InputError
@@ -27,6 +28,8 @@ class Apart:
         self._pickled = pickle.dumps(target)
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._lock = Lock()
+        self._is_ended = False
 
     def start(self) -> None:
         """Start the process if there is none; raises where it cannot be, which no question can change."""
@@ -42,13 +45,24 @@ class Apart:
             connection = self._started()
             connection.send((method, arguments, seconds))
         except OSError:  # it was lost while it had nothing to do, which is no fault of this question
-            self.close()
+            self._end()
             connection = self._started()
             connection.send((method, arguments, seconds))
         return self._reply(connection, seconds)
 
+    def kill(self) -> None:
+        """End the process from another thread, and start none until closed: who waits for an answer hears of it."""
+        with self._lock:
+            self._is_ended, process = True, self._process
+        if process is not None:
+            process.kill()
+
     def close(self) -> None:
         """End the process, whatever it is doing."""
+        self._end()
+        self._is_ended = False
+
+    def _end(self) -> None:
         if self._process is not None and self._connection is not None:
             self._process.kill()
             self._process.wait()
@@ -62,16 +76,19 @@ class Apart:
                 connection.send_bytes(self._pickled)
                 self._reply(connection, START_SECONDS)
             except InputError:
-                self.close()
+                self._end()
                 raise
             except OSError as error:  # with every answer it would be the same: no data, but the end of the run
-                self.close()
+                self._end()
                 raise RuntimeError(f"a process for judging cannot be started: {error}") from None
         return self._connection
 
     def _spawned(self) -> Connection:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, self._lock:
+            if self._is_ended:
+                ours.close()
+                raise ChildProcessError("it was closed")
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "scalerl.tasks.apart_process", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
@@ -85,7 +102,7 @@ class Apart:
 
     def _reply(self, connection: Connection, seconds: float) -> Any:  # noqa: ANN401
         if not connection.poll(seconds):
-            self.close()
+            self._end()
             raise TimeoutError(f"timed out after {seconds:g} s")
         try:
             kind, value = connection.recv()
@@ -99,7 +116,7 @@ class Apart:
 
     def _last_words(self) -> str:
         code = self._process.wait(timeout=START_SECONDS) if self._process is not None else 0
-        self.close()
+        self._end()
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 

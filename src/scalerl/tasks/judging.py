@@ -1,9 +1,9 @@
-"""Answers to verdicts, by a judge that cannot hang, raise or take the run down with it."""
+"""Answers to verdicts, whatever an answer does to its judge: none can hang a run or end it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from types import TracebackType
 
@@ -14,6 +14,7 @@ from scalerl.tasks.judgement import checked, failure, judgement
 from scalerl.tasks.task import Answer, Slow, Task, Waiting
 
 Asked = tuple[Prompt, Answer]
+PATIENCE_SECONDS = 0.1  # until what is being judged is broken off
 
 
 class Judge:
@@ -31,13 +32,20 @@ class Judge:
         for process in self._processes:
             self._idle.put(process)
         self._threads: ThreadPoolExecutor | None = None
+        """They only wait: for a process, or for what the task waits for."""
+        self._begun: set[Future[Verdict]] = set()
+        """What they have not done yet."""
 
     def begin(self, prompt: Prompt, answer: Answer) -> Future[Verdict]:
-        """The verdict, as soon as there is one; asked for its result it says where there could be none."""
+        """The verdict, as soon as there is one.
+
+        An answer that cannot be judged has a verdict too, which holds the error. What keeps a judge from being
+        started at all is raised to who asks for the result.
+        """
         if isinstance(self.task, Slow) and (seconds := self.task.seconds(prompt)) is not None:
-            return self._pool.submit(self._judged_apart, prompt, answer, seconds)
+            return self._in_background(self._judged_apart, prompt, answer, seconds)
         if isinstance(self.task, Waiting) and self.task.waits(prompt):
-            return self._pool.submit(judgement, self.task, prompt, answer)
+            return self._in_background(judgement, self.task, prompt, answer)
         verdict: Future[Verdict] = Future()
         verdict.set_result(judgement(self.task, prompt, answer))
         return verdict
@@ -47,17 +55,19 @@ class Judge:
         return [verdict.result() for verdict in [self.begin(*one) for one in asked]]
 
     def close(self) -> None:
-        """Let what is being judged come to its end, leave out what waits, and end the processes.
+        """Break off what is being judged, leave out what waits, and end the processes.
 
         The next question would start them again.
         """
         if self._threads is not None:
-            self._threads.shutdown(cancel_futures=True)
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            while wait(tuple(self._begun), PATIENCE_SECONDS).not_done:
+                self._break_off()  # more than once: who is between two questions starts anew
+            self._threads = None
         for process in self._processes:
             process.close()
         if isinstance(self.task, Waiting):
             self.task.close()
-        self._threads = None
 
     def __enter__(self) -> Judge:
         return self
@@ -67,12 +77,19 @@ class Judge:
     ) -> None:
         self.close()
 
-    @property
-    def _pool(self) -> ThreadPoolExecutor:
-        """Threads that wait: for a process, or for what a task waits for."""
+    def _in_background(self, judged: Callable[..., Verdict], *given: object) -> Future[Verdict]:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._num_workers, thread_name_prefix="judge")
-        return self._threads
+        verdict = self._threads.submit(judged, *given)
+        self._begun.add(verdict)
+        verdict.add_done_callback(self._begun.discard)
+        return verdict
+
+    def _break_off(self) -> None:
+        for process in self._processes:
+            process.kill()
+        if isinstance(self.task, Waiting):
+            self.task.close()
 
     def _judged_apart(self, prompt: Prompt, answer: Answer, seconds: float) -> Verdict:
         process = self._idle.get()
