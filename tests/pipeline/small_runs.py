@@ -15,7 +15,7 @@ SMALL = (
     "steps=4", "model.path=demo", "task.kind=chain", "prompt.chat_template=false",
     "batch.prompts=4", "batch.samples=4", "engine.slots=12", "optimizer.rate=3e-4", "optimizer.warmup_steps=2",
     "objective.truncated=drop", "evaluation.every=2", "evaluation.prompts=8", "evaluation.samples=2",
-    "checkpoint.every=2", "log.rollouts_every=1",
+    "checkpoint.every=2", "log.rollouts_every=1", "runtime.device=cpu",
 )  # fmt: skip
 SHORT = (
     "length.kind=interruption",
