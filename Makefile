@@ -44,7 +44,7 @@ test: lint bubblewrap
 test-cluster: .venv-cluster/ready
 	.venv-cluster/bin/python -m pytest tests/vllm tests/cluster -m 'not soak'
 
-# Three seeds against the local runtime, ten kills of each kind: about an hour.
+# Three seeds against the local runtime, ten kills of each kind: about an hour and a half.
 soak: .venv-cluster/ready
 	.venv-cluster/bin/python -m pytest tests/cluster -m soak
 

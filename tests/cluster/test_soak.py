@@ -48,7 +48,7 @@ def twin(tmp_path_factory):
 
 def test_curves_of_the_demo_equal_those_of_the_local_runtime(two_nodes, twin, tmp_path):
     """Three seeds each: the mean difference of the curves is within three standard errors of sampling and seeds."""
-    changes = (f"model.path={twin}", "steps=60", "evaluation.every=6", "evaluation.prompts=256")
+    changes = (f"model.path={twin}", "evaluation.every=10", "evaluation.prompts=256")
     on_cluster = ("runtime.kind=cluster", "runtime.trainers=2", "runtime.start_seconds=180")
     found = {"local": [], "cluster": []}
     for seed in range(3):
