@@ -86,9 +86,45 @@ def test_a_run_that_was_made(scalerl, trained):
     assert several.code == 0 and "publish weights is taken as 0" in several.err
 
 
+def test_that_one_device_is_faster_is_said(scalerl, trained):
+    alone = scalerl("plan", trained, "--overhead-seconds", "5")
+    assert "overhead (logs, checkpoints, waiting for verdicts)" in " ".join(alone.out.split())
+    assert "device of the source" not in alone.out
+    slow = scalerl("plan", trained, "--gpus", "3", "--steps", "10", "--update-seconds", "9000")
+    said = " ".join(slow.out.split())
+    assert "The one device of the source is faster: " in said and "s a step instead of 9,00" in said
+    assert "trainers idle 0%, generators idle 0%, both updating weights 100%." in said
+    first, *_ = scalerl(
+        "plan", trained, "--gpus", "3", "--steps", "10", "--update-seconds", "9000", "--json"
+    ).records
+    assert first["notes"][0].startswith("The one device of the source is faster")
+
+
+def test_an_update_that_is_short_is_not_named(scalerl, small):
+    assert "updating" not in scalerl("plan", small).out
+    assert "both updating weights 36%" in " ".join(scalerl("plan", small, "--update-seconds", "10").out.split())
+
+
+def test_tables_in_a_file_are_no_wider_than_text(scalerl, monkeypatch):
+    call = ("plan", PAPER, "--gpus", "80", "--steps", "5")
+    assert scalerl(*call).code == 0
+    monkeypatch.delenv("COLUMNS")
+    result = scalerl(*call)
+    assert "Layout " in result.out and max(map(len, result.out.splitlines())) <= 100
+
+
+def test_nothing_that_is_given_is_ignored(refused, small, trained):
+    for sources in ((small, trained), (trained, small), (small, small)):
+        assert "small.toml: is a file of rates; expected it alone, or nothing but runs" in refused("plan", *sources)
+    assert "expected --gpus N with it" in refused("plan", small, "--least-trainers", "2")
+
+
 def test_what_is_wrong_is_told(refused, small, tmp_path):
     assert "neither a run directory nor a file" in refused("plan", tmp_path / "none")
     assert "expected one of pipeline, phased" in refused("plan", small, "--kind", "sync")
+    phased = refused("plan", small, "--kind", "phased", "--k", "0")
+    assert "phased makes k updates a phase: expected --k of at least 1" in phased
+    assert "expected --k of at least 1" in refused("plan", small, "--kind", "phased")
     assert "expected pairs such as" in refused("plan", small, "--generation", "40")
     assert "expected a whole number, 2 or more" in refused("plan", small, "--gpus", "1")
     assert "expected neither" in refused("plan", small, "--gpus", "4", "--trainers", "1")

@@ -49,14 +49,18 @@ class Asked:
     def layout(self, of: Layout) -> Layout:
         """A layout with what was asked; generators or trainers make it a cluster."""
         is_cluster = self.generators is not None or self.trainers is not None
+        k = _counted("--k", self.k, of.k, at_least=0)
+        kind = of.kind if self.kind is None else one_of("--kind", self.kind, KINDS)
+        if kind == "phased" and k < 1:
+            raise InputError(f"k is {k}; phased makes k updates a phase: expected --k of at least 1")
         return replace(
             of,
             place="cluster" if is_cluster else of.place,
             generators=_counted("--generators", self.generators, of.generators),
             trainers=_counted("--trainers", self.trainers, of.trainers),
             slots=_counted("--slots", self.slots, of.slots),
-            k=_counted("--k", self.k, of.k, at_least=0),
-            kind=of.kind if self.kind is None else one_of("--kind", self.kind, KINDS),
+            k=k,
+            kind=kind,
         )
 
 
@@ -109,8 +113,8 @@ def plan(
         str | None, Option("--gpus", metavar="N", help="Share out so many GPUs, and take the best.")
     ] = None,
     least_trainers: Annotated[
-        str, Option("--least-trainers", metavar="N", help="With --gpus: what the model needs.")
-    ] = "1",
+        str | None, Option("--least-trainers", metavar="N", help="With --gpus: what the model needs (1).")
+    ] = None,
     steps: Annotated[
         str | None, Option("--steps", metavar="N", help="Steps to simulate (200; 60 a split).")
     ] = None,
@@ -121,9 +125,13 @@ def plan(
 ) -> None:
     """Simulate the loop from measured rates: seconds a step, who waits, what limits, which split is best."""
     num = None if gpus is None else count("--gpus", gpus, at_least=2)
-    least = count("--least-trainers", least_trainers)
+    least = _counted("--least-trainers", least_trainers, 1)
     made = None if steps is None else count("--steps", steps)
     start = count("--seed", seed, at_least=0)
+    if num is None and least_trainers is not None:
+        raise InputError(
+            "--least-trainers bounds how --gpus are shared out; expected --gpus N with it, or --trainers N"
+        )
     if num is not None and (asked.generators is not None or asked.trainers is not None):
         raise InputError("--gpus shares out generators and trainers; expected neither --generators nor --trainers")
 
@@ -140,11 +148,18 @@ def plan(
             num_shown=NUM_SHOWN, least_trainers=least,
         )  # fmt: skip
     eased = reliefs(found[0].layout, base.rates, base.workload, steps=min(made or SEARCH_STEPS, 100), seed=start)
-    _give(base, found, eased, _notes(source, found[0].layout, base.rates), as_json=as_json)
+    remarks = _remarks(source, found[0], made or STEPS, start)
+    _give(base, found, eased, remarks, _notes(source, found[0].layout, base.rates), as_json=as_json)
 
 
 def _give(
-    base: Plan, found: Sequence[Prediction], eased: list[Relief], notes: Sequence[str], *, as_json: bool
+    base: Plan,
+    found: Sequence[Prediction],
+    eased: list[Relief],
+    remarks: Sequence[str],
+    notes: Sequence[str],
+    *,
+    as_json: bool,
 ) -> None:
     from scalerl.pipeline.plan import limit_in_words
 
@@ -152,13 +167,15 @@ def _give(
         from scalerl.cli.as_json import line
 
         for place, one in enumerate(found):
-            print(line(_record(base, one, eased if place == 0 else [], notes)))
+            print(line(_record(base, one, eased if place == 0 else [], [*remarks, *notes])))
         return
     from scalerl.cli.plan_shown import headline, relief_table, sentence, table
-    from scalerl.report.terminal import console, show_headline, show_table, show_title
+    from scalerl.report.terminal import WIDEST_TEXT, console, show_headline, show_table, show_title
 
     screen = console()
-    show_headline(screen, headline(found[0]), sentence(limit_in_words(eased)))
+    if not screen.is_terminal:
+        screen.width = min(screen.width, WIDEST_TEXT)
+    show_headline(screen, headline(found[0]), sentence(limit_in_words(eased)), *remarks)
     show_title(screen, "")
     show_table(screen, table(found))
     show_title(screen, "What one change alone would save")
@@ -180,6 +197,17 @@ def _record(base: Plan, one: Prediction, eased: list[Relief], notes: Sequence[st
     if eased:
         record |= {"limit": limit_in_words(eased), "reliefs": [asdict(relief) for relief in eased]}
     return {**record, "notes": list(notes)}
+
+
+def _remarks(source: Plan, best: Prediction, steps: int, seed: int) -> list[str]:
+    """Say where one device, which the source has, is faster than the best layout of several."""
+    if source.layout.place == "cluster" or best.layout.place == "local":
+        return []
+    from scalerl.cli.plan_shown import slower_than
+    from scalerl.pipeline.plan import predict
+
+    alone = predict(source.layout, source.rates, source.workload, steps=steps, seed=seed)
+    return [slower_than(alone, best)] if alone.seconds < best.seconds else []
 
 
 def _notes(source: Plan, layout: Layout, rates: Rates) -> list[str]:

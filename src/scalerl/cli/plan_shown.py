@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from scalerl.pipeline.plan import Prediction, Relief
 from scalerl.pipeline.plan_terms import Layout
 from scalerl.report.table import Table, number, number_column, words, words_column
 
+OVERHEAD = "overhead (logs, checkpoints, waiting for verdicts)"
+LARGE = 0.1
+"""From this share of time on, publishing weights is named."""
+
 
 def headline(best: Prediction) -> str:
     """Say what a layout does, in one sentence."""
     where, layout = _named(best.layout), best.layout
-    waits = (
-        f"generation has {best.generators.busy:.0%} of it, training {best.trainers.busy:.0%}"
-        if layout.place == "local"
-        else f"trainers idle {best.trainers.idle:.0%}, generators idle {best.generators.idle:.0%}"
-    )
+    spent = ", ".join(_spent_alone(best) if layout.place == "local" else _spent_apart(best))
     return (
         f"{where}, {layout.kind} with k = {layout.k}: {_short(best.seconds)} s a step, "
-        f"{_short(best.tokens_per_second)} tokens/s, {_short(best.gpu_hours)} GPU-hours a step; {waits}."
+        f"{_short(best.tokens_per_second)} tokens/s, {_short(best.gpu_hours)} GPU-hours a step; {spent}."
     )
+
+
+def slower_than(alone: Prediction, best: Prediction) -> str:
+    """Say that several devices would be no gain."""
+    one, several = _short(alone.seconds), _short(best.seconds)
+    return f"The one device of the source is faster: {one} s a step instead of {several}."
+
+
+def _spent_alone(best: Prediction) -> Iterator[str]:
+    """On what one device spends a step."""
+    yield f"generation has {best.generators.busy:.0%} of it"
+    yield f"training {_percent(best.trainers.busy - best.overhead)}"
+    if _is_seen(best.overhead):
+        yield f"{OVERHEAD} {best.overhead:.0%}"
+    if _is_seen(best.trainers.updating):
+        yield f"updating weights {best.trainers.updating:.0%}"
+
+
+def _spent_apart(best: Prediction) -> Iterator[str]:
+    """What trainers and generators wait for."""
+    yield f"trainers idle {best.trainers.idle:.0%}"
+    yield f"generators idle {best.generators.idle:.0%}"
+    if best.trainers.updating >= LARGE:
+        yield f"both updating weights {best.trainers.updating:.0%}"
 
 
 def sentence(words: str) -> str:
@@ -44,6 +68,11 @@ def _several(num: int, noun: str) -> str:
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _is_seen(share: float) -> bool:
+    """Whether a share is more than 0% in whole percent."""
+    return round(100 * share) > 0
 
 
 def _percent(share: float) -> str:
@@ -88,6 +117,7 @@ def table(found: Sequence[Prediction]) -> Table:
             )
             for one in found
         ),
+        notes=(f"Busy trainers include {OVERHEAD}.",) if any(_is_seen(one.overhead) for one in found) else (),
     )
 
 

@@ -49,6 +49,8 @@ class Prediction:
     generators: Shares
     fill: float
     """Mean share of all slots that hold a sequence."""
+    overhead: float
+    """Share of a step that goes to logs, checkpoints and waiting for verdicts; the trainers count as busy."""
     use: float
     """Tokens that generators write, of those they would with every slot taken all the time."""
     lag_mean: float
@@ -80,11 +82,11 @@ class Relief:
     """What one change alone would save."""
 
     name: str
-    """generation, training, staleness, update or length of answers."""
+    """generation, training, overhead, staleness, update or length of answers."""
     change: str
     """In words."""
     saved: float
-    """Share of a step's seconds; below 0 where the change would cost."""
+    """Share of a step's seconds; 0 where the change does not help."""
 
 
 def predict(
@@ -101,7 +103,7 @@ def predict(
     Under `phased` both counts are rounded up to whole phases.
     """
     if layout.place == "local" and rates.judge_seconds:
-        raise InputError("rates.judge_seconds: on one device judging is part of generation; expected 0")
+        raise InputError("rates.judge_seconds: one device waits for verdicts in overhead_seconds; expected 0")
     skipped = 2 * (layout.k + 1) if warm_up is None else warm_up
     phase = layout.k if layout.kind == "phased" else 1
     first, num = phase * math.ceil(skipped / phase), phase * math.ceil(steps / phase)
@@ -116,7 +118,8 @@ def reliefs(layout: Layout, rates: Rates, workload: Workload, *, steps: int = ST
     found: list[Relief] = []
     for name, change, (other, speed, work) in _changes(layout, rates, workload):
         then = predict(other, speed, work, steps=steps, seed=seed)
-        found.append(Relief(name=name, change=change, saved=1 - now.tokens_per_second / then.tokens_per_second))
+        saved = max(0.0, 1 - now.tokens_per_second / then.tokens_per_second)
+        found.append(Relief(name=name, change=change, saved=saved))
     return sorted(found, key=lambda one: -one.saved)
 
 
@@ -181,6 +184,7 @@ def _prediction(layout: Layout, rates: Rates, steps: list[SimulatedStep], spent:
         trainers=Shares(busy=training, updating=updating, idle=max(0.0, 1 - training - updating)),
         generators=Shares(busy=writing, updating=paused, idle=max(0.0, 1 - writing - paused)),
         fill=spent.slot_seconds / (on_generators * layout.slots),
+        overhead=rates.overhead_seconds * len(steps) / seconds,
         use=spent.written_tokens / (on_generators * most),
         lag_mean=sum(step.lag_mean * step.num_tokens for step in steps) / sum(step.num_tokens for step in steps),
         lag_max=max(step.lag_max for step in steps),
@@ -195,13 +199,16 @@ def _changes(
     layout: Layout, rates: Rates, workload: Workload
 ) -> Iterator[tuple[str, str, tuple[Layout, Rates, Workload]]]:
     """What could be had at a price: each change with its words."""
-    quick = replace(rates, training=_faster(rates.training), overhead_seconds=rates.overhead_seconds / 2)
     yield (
         "generation",
         "writing twice as fast",
         (layout, replace(rates, generation=_faster(rates.generation)), workload),
     )
+    quick = replace(rates, training=_faster(rates.training))
     yield "training", "steps twice as fast", (layout, quick, workload)
+    if rates.overhead_seconds:
+        short = replace(rates, overhead_seconds=rates.overhead_seconds / 2)
+        yield "overhead", "halving logs, checkpoints, waits for verdicts", (layout, short, workload)
     k = 2 * layout.k + 2
     yield "staleness", f"k = {k} instead of {layout.k}", (replace(layout, k=k), rates, workload)
     if rates.update_seconds:

@@ -30,7 +30,8 @@ class Measured:
     num_steps: int
     generation_seconds: float
     training_seconds: float
-    idle_seconds: float
+    overhead_seconds: float
+    """Logs, checkpoints, and standing still until a verdict came."""
     generated_tokens: float
     trained_tokens: float
     answer_tokens: float
@@ -47,7 +48,7 @@ class Measured:
     @property
     def seconds(self) -> float:
         """All that is charged."""
-        return self.generation_seconds + self.training_seconds + self.idle_seconds
+        return self.generation_seconds + self.training_seconds + self.overhead_seconds
 
 
 def measured(place: Path) -> Plan:
@@ -95,9 +96,9 @@ def measured_steps(place: Path) -> Measured:
     rollouts = _mean(rows, "batch/rollouts")
     return Measured(
         num_steps=len(rows),
-        generation_seconds=_mean(rows, "seconds/generation") + _mean(rows, "seconds/judging", missing=0.0),
+        generation_seconds=_mean(rows, "seconds/generation"),
         training_seconds=_mean(rows, "seconds/training"),
-        idle_seconds=_mean(rows, "seconds/idle"),
+        overhead_seconds=_mean(rows, "seconds/idle") + _mean(rows, "seconds/judging", missing=0.0),
         generated_tokens=_mean(rows, "tokens/generated"),
         trained_tokens=_mean(rows, "tokens/trained"),
         answer_tokens=rollouts * _mean(rows, "length/mean"),
@@ -159,7 +160,7 @@ def _rates(steps: Measured, layout: Layout, workload: Workload, recipe: Recipe) 
     return Rates(
         generation=((float(layout.slots), seconds_at_one / max(steps.generation_seconds, 1e-9)),),
         training=training,
-        overhead_seconds=steps.idle_seconds,
+        overhead_seconds=steps.overhead_seconds,
         trained_ratio=ratio,
     )
 

@@ -35,10 +35,27 @@ class Plan:
 
 
 def read_plans(sources: Sequence[str | Path]) -> Plan:
-    """The plan of the first source; further runs with other slots add points to its rate of generation."""
-    first, *others = [read_plan(source) for source in sources]
+    """The plan of a file, or of the first run; runs with other slots add points to its rate of generation."""
+    from scalerl.run.directory import is_run
+
+    plans = [read_plan(source) for source in sources]
+    for at, source in enumerate(sources):
+        if len(sources) > 1 and not is_run(Path(source)):
+            raise InputError("is a file of rates; expected it alone, or nothing but runs", file=Path(source))
+        _check_slots(plans[at], plans[:at], Path(source))
+    first, *others = plans
     known = dict(point for one in reversed([first, *others]) for point in one.rates.generation)
     return replace(first, rates=replace(first.rates, generation=tuple(sorted(known.items()))))
+
+
+def _check_slots(plan: Plan, earlier: Sequence[Plan], file: Path) -> None:
+    """Refuse a run that would add nothing."""
+    if plan.layout.slots in [one.layout.slots for one in earlier]:
+        raise InputError(
+            f"engine.slots is {plan.layout.slots} as in a run before it; expected another number: "
+            "a further run adds the rate of generation at its slots",
+            file=file,
+        )
 
 
 def read_plan(source: str | Path) -> Plan:

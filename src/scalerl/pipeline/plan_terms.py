@@ -31,7 +31,7 @@ class Rates:
     update_seconds: float = 0.0
     """Publishing new weights: every generator pauses for so long."""
     overhead_seconds: float = 0.0
-    """What a step takes the trainers beside its tokens."""
+    """What a step takes the trainers beside its tokens: logs, checkpoints, waiting for verdicts on one device."""
     judge_seconds: float = 0.0
     """From a group's last token to its verdicts; generation goes on meanwhile."""
     trained_ratio: float = 1.0
@@ -157,6 +157,8 @@ class Layout:
                 raise InputError(f"layout.{name} is {getattr(self, name)}; expected 1 or more")
         if self.k < 0:
             raise InputError(f"off_policy.k is {self.k}; expected 0 or more")
+        if self.kind == "phased" and self.k < 1:
+            raise InputError(f"off_policy.k is {self.k}; phased makes k updates a phase: expected at least 1")
         if self.place == "local" and (self.generators, self.trainers) != (1, 1):
             raise InputError("a local layout is one device; expected 1 generator and 1 trainer")
 
