@@ -135,7 +135,7 @@ def test_a_dataset_without_a_held_out_file_is_asked_from_its_start(scalerl, trai
         (["--maj-at", "2,x"], "--maj-at is 'x'; expected a whole number, 1 or more"),
         (["--samples", "0"], "--samples is '0'; expected a whole number, 1 or more"),
         (["--samples", "2000"], "--samples is 2000; expected at most 1000"),
-        (["--temperature", "0"], "--temperature is '0'; expected a positive number"),
+        (["--temperature", "0"], "--temperature is '0'; expected a positive number such as 0.7"),
         (["--recipe", "demo"], "--recipe says how to ask a model; a run has its own"),
         (["--set", "loss.cup=1"], "unknown"),
         (["--task", "maths"], "--task is 'maths'; chain has chain"),
@@ -151,7 +151,15 @@ def test_refusals(refused, trained, arguments, said):
 def test_refusals_of_a_model(refused, tmp_path):
     assert "is no run; to ask a model say how with --recipe NAME" in refused("eval", "demo")
     assert "--step names a checkpoint of a run" in refused("eval", "demo", "--step", 1, "--recipe", "demo")
-    assert "that folder has no config.json" in refused("eval", tmp_path, "--recipe", "demo")
+    empty = refused("eval", tmp_path, "--recipe", "demo")
+    assert empty.startswith("error: RUN|MODEL is ") and "that folder has no config.json" in empty
+    for more in ((), ("--recipe", "demo")):
+        assert "nothing is there; expected a run, a Hugging Face folder" in refused("eval", tmp_path / "no", *more)
+
+
+def test_one_sample_is_no_samples(scalerl, trained):
+    out = " ".join(scalerl("eval", trained, "--samples", 1, "--prompts", 1).out.split())
+    assert ": 1 prompt, 1 sample each, temperature 1." in out
 
 
 @pytest.mark.parametrize(

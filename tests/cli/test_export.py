@@ -136,7 +136,10 @@ def test_refusals_leave_nothing_behind(refused, trained, tmp_path):
     assert "has no checkpoint of step 7" in refused("export", trained, "--out", tmp_path / "out", "--step", 7)
     said = refused("export", trained, "--out", tmp_path / "out", "--dtype", "int8")
     assert said == "error: --dtype is 'int8'; expected one of float32, bfloat16"
-    assert "is no run" in refused("export", tmp_path, "--out", tmp_path / "out")
+    said = refused("export", tmp_path, "--out", tmp_path / "out")
+    assert said.endswith(": is no run: it has no recipe.toml; expected a run directory")
+    nowhere = refused("export", tmp_path / "nowhere", "--out", tmp_path / "out")
+    assert nowhere.endswith("/nowhere: is no run: it has no recipe.toml; nothing is there")
     assert [one.name for one in tmp_path.iterdir()] == ["there"]
 
 

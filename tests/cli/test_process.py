@@ -62,6 +62,16 @@ def test_every_option_has_one_line_of_help(scalerl):
         assert not [line for line in lines if line.startswith("│" + " " * 12)], command
 
 
+@pytest.mark.parametrize("command", [[], ["train"], ["show"], ["fit"], ["eval"], ["recipes"]])
+def test_flags_take_no_value(scalerl, command):
+    assert "<bool>" not in scalerl(*command, "--help").out
+
+
+def test_the_first_sentence_speaks_of_training_and_of_forecasts(scalerl):
+    first = " ".join(scalerl("--help").out.split("╭")[0].split())
+    assert "Train language models" in first and "where the rest will end" in first
+
+
 def test_version(scalerl):
     assert scalerl("--version").out == "scalerl 0.1.0\n"
 

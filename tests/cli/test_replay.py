@@ -53,12 +53,26 @@ def test_some_steps_and_a_note_that_weights_differ(scalerl, trained):
         (["--steps", "3-1"], "--steps is '3-1'; expected the lower number first"),
         (["--steps", "x"], "--steps is 'x'; expected a whole number, 0 or more"),
         (["--from-checkpoint", "8"], "has no checkpoint of step 8; there are those of 1, 2, 3"),
-        (["--from-checkpoint", "3"], "has rollouts of steps 1 to 3, none of those asked for"),
+        (
+            ["--from-checkpoint", "3"],
+            "the checkpoint is at step 3 and no rollouts are recorded after it, the last are of step 3; "
+            "name an earlier one, such as 2",
+        ),
         (["--set", "loss.kind=nothing"], "loss.kind"),
     ],
 )
 def test_refusals(refused, trained, arguments, said):
     assert said in refused("replay", trained, *arguments)
+
+
+def test_the_only_checkpoint_is_the_last(refused, trained, tmp_path):
+    early = shutil.ignore_patterns("step-000001", "step-000002")
+    copy = shutil.copytree(trained, tmp_path / "run", ignore=early)
+    assert refused("replay", copy, "--from-checkpoint", 3).endswith("; leave --from-checkpoint out")
+
+
+def test_no_run(refused, tmp_path):
+    assert refused("replay", tmp_path / "no").endswith("/no: is no run: it has no recipe.toml; nothing is there")
 
 
 def test_a_run_that_recorded_nothing(refused, trained, tmp_path):

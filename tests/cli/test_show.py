@@ -85,7 +85,8 @@ def test_a_page_can_be_cut_short(scalerl, trained, tmp_path):
         (["--step", "9"], "has no rollouts of step 9; there are those of 1, 2, 3"),
         (["--step", "x"], "--step is 'x'; expected a whole number, 0 or more"),
         (["--limit", "0"], "--limit is '0'; expected a whole number, 1 or more"),
-        (["--difficulty", "99"], "none of 16 rollouts is as you ask"),
+        (["--task", "x"], "none of 16 rollouts is as you ask; --task is 'x', there are chain"),
+        (["--prompt", "no such prompt"], "rollouts is as you ask"),
         (["-o", "page.pdf"], "--output is 'page.pdf'; expected a name that ends in .html or .htm"),
     ],
 )
@@ -93,10 +94,20 @@ def test_refusals(refused, trained, arguments, said):
     assert said in refused("show", trained, *arguments)
 
 
+def test_a_difficulty_that_is_not_there_is_refused_with_those_that_are(refused, trained):
+    found = {group.prompt.difficulty for group in read_groups(trained / "rollouts/step-000003.jsonl")}
+    there = ", ".join(sorted(found, key=int))
+    said = refused("show", trained, "--difficulty", "99")
+    assert said.endswith(f"none of 16 rollouts is as you ask; --difficulty is '99', there are {there}")
+
+
 def test_a_run_that_recorded_nothing(refused, copied):
     shutil.rmtree(copied / "rollouts")
-    assert "has no recorded rollouts yet: log.rollouts_every is 1" in refused("show", copied)
     recipe = copied / "recipe.toml"
+    said = refused("show", copied)
+    assert "has no recorded rollouts: it ended at step 3 and log.rollouts_every is 1" in said
+    recipe.write_text(recipe.read_text().replace("steps = 3 ", "steps = 9 ", 1))
+    assert "has no recorded rollouts yet: log.rollouts_every is 1" in refused("show", copied)
     recipe.write_text(recipe.read_text().replace("rollouts_every = 1", "rollouts_every = 0"))
     assert "has no recorded rollouts: log.rollouts_every is 0" in refused("show", copied)
 

@@ -34,11 +34,16 @@ def test_a_run_with_too_few_evaluations_for_a_report_still_succeeds(tmp_path, ca
     said = capsys.readouterr().out
     assert "cispo (cap 5.0), pipeline with k = 8" in said and "log-ratio" in said
     assert not (tmp_path / "run" / "report").exists()
+    assert "\nno report: 2 evaluations, 3 are needed in the first half of the compute;" in said
     assert [json.loads(line)["step"] for line in (tmp_path / "run" / "evals.jsonl").open()] == [0, 2]
     again = refused(capsys, arguments(tmp_path / "run"))
     assert "--resume" in again
     assert run([*arguments(tmp_path / "run", "steps=6", "evaluation.every=2"), "--resume"]) == 0
-    assert "forecast" not in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "forecast" not in said.err and f"{tmp_path / 'run'} goes on at step 2 of 6\n" in said.out
+    assert "\nno report: 4 evaluations, 2 of them early enough, 3 are needed in the first half" in said.out
+    assert run(["train", "--plain", "--resume", "--run", str(tmp_path / "run")]) == 0
+    assert f"{tmp_path / 'run'} is done: 6 of 6 steps; --set steps=N takes it further\n" in capsys.readouterr().out
     assert "loss.cap: 5.0 -> 9.0" in refused(
         capsys, arguments(tmp_path / "run", "steps=6", "loss.cap=9"), "--resume"
     )
@@ -110,7 +115,72 @@ def test_a_termination_ends_with_a_checkpoint_and_a_resume_goes_on(tmp_path):
         if line.startswith("step 25 "):
             child.send_signal(signal.SIGTERM)
             break
-    _, said = child.communicate(timeout=120)
+    told, said = child.communicate(timeout=120)
     assert child.returncode == 0 and "stopping with a checkpoint" in said
     steps = [int(path.name[5:]) for path in (tmp_path / "run" / "checkpoints").iterdir()]
     assert 25 <= max(steps) < 500
+    assert told.splitlines()[-1] == (
+        f"stopped at step {max(steps)} of 500; a checkpoint is written: "
+        f"go on with scalerl train --run {tmp_path / 'run'} --resume"
+    )
+
+
+def test_a_closed_pipe_does_not_end_training(tmp_path):
+    words = [sys.executable, "-m", "scalerl", *arguments(tmp_path / "run", "steps=4", "checkpoint.every=4")]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ))
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.wait(timeout=120) == 0
+    assert (tmp_path / "run" / "checkpoints" / "step-000004").is_dir()
+
+
+def test_output_that_nobody_reads_from_the_start_on_does_not_end_training(tmp_path):
+    read, written = os.pipe()
+    os.close(read)
+    words = [sys.executable, "-m", "scalerl", *arguments(tmp_path / "run", "steps=1")]
+    assert subprocess.run(words, stdout=written, stderr=written, check=False, timeout=120).returncode == 0
+    os.close(written)
+    assert (tmp_path / "run" / "checkpoints" / "step-000001").is_dir()
+
+
+def test_what_is_no_run_is_said_with_its_own_remedy(tmp_path, capsys):
+    nothing = str(tmp_path / "nothing")
+    said = refused(capsys, ["train", "--resume", "--run", nothing])
+    assert (
+        said == f"error: {nothing}: is no run: it has no recipe.toml; begin it with a recipe and without --resume"
+    )
+    assert said == refused(capsys, arguments(nothing), "--resume")
+    forked = refused(capsys, arguments(tmp_path / "run"), "--fork", nothing)
+    assert forked == f"error: {nothing}: is no run: it has no recipe.toml; nothing is there"
+
+
+def test_a_dry_run_refuses_what_is_known_at_once(tmp_path, capsys):
+    from scalerl.run.directory import Run
+
+    with Run.create(tmp_path / "run", "seed = 0\n"):
+        assert "is a run already" in refused(capsys, arguments(tmp_path / "run"), "--dry-run")
+        busy = refused(capsys, arguments(tmp_path / "run"), "--resume", "--dry-run")
+        assert f"process {os.getpid()} is writing this run" in busy
+    assert run([*arguments(tmp_path / "run"), "--resume", "--dry-run"]) == 0
+    capsys.readouterr()
+    fork = ("--fork", str(tmp_path / "nothing"), "--dry-run")
+    assert "nothing is there" in refused(capsys, arguments(tmp_path / "new"), *fork)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "name"),
+    [("maths", "path", "no.jsonl"), ("code", "held_out_path", "no.jsonl"), ("python", "path", "no.py:Reverse")],
+)
+def test_a_dry_run_refuses_a_task_file_that_is_not_there(tmp_path, capsys, kind, key, name):
+    (tmp_path / "there.jsonl").touch()
+    paths = {"path": tmp_path / "there.jsonl", key: tmp_path / name}
+    changes = [f"task.kind={kind}", *(f"task.{one}={path}" for one, path in paths.items())]
+    said = refused(capsys, arguments(tmp_path / "run", *changes), "--dry-run")
+    assert f"{tmp_path / name.partition(':')[0]}: there is no such file" in said
+
+
+def test_a_dry_run_looks_into_a_mixture(tmp_path, capsys):
+    parts = '[{name="sums",task={kind="maths",path="no.jsonl"}},{name="chain",task={kind="chain"}}]'
+    changes = ("task.kind=mixture", f"task.parts={parts}")
+    assert "no.jsonl: there is no such file" in refused(capsys, arguments(tmp_path / "run", *changes), "--dry-run")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 
 import numpy as np
@@ -113,7 +114,11 @@ def untagged(tmp_path):
 def test_tags_are_added_and_reinforcement_can_begin(scalerl, warmed, written, rows, untagged, tmp_path):
     place, said = warmed(untagged, written(rows), "--think-open", "<think>")
     assert "<think>, </think>: added to the tokenizer, one token each" in said
-    assert f"train it with --set model.path={place} with prompt.opening=<think>" in said.replace("\n", " ")
+    command = shlex.split(said.splitlines()[-1])
+    assert said.splitlines()[-2].endswith("; train it with, for instance:")
+    assert command[:3] == ["scalerl", "train", "scalerl"]
+    assert scalerl(*command[1:], "--dry-run").out.count(f'path = "{place}"') == 1
+    assert 'opening = "<think>"' in scalerl(*command[1:], "--dry-run").out
     words, module = AutoTokenizer.from_pretrained(place), AutoModelForCausalLM.from_pretrained(place)
     assert words("<think> </think>")["input_ids"] == [35, 36] and module.config.vocab_size == 37
     overrides = ("steps=1", f"model.path={place}", "prompt.opening=<think>", "batch.prompts=2", "batch.samples=2")
@@ -203,6 +208,7 @@ def test_places(refused, written, tmp_path):
     path = written([GOOD])
     assert "which exists already" in refused("warmstart", "demo", path, "--out", tmp_path)
     assert "there is no such file or folder" in refused("warmstart", "demo", "no.jsonl", "--out", tmp_path / "out")
-    assert "there is no such folder or file" in refused("warmstart", "nothing", path, "--out", tmp_path / "out")
+    nothing = refused("warmstart", "nothing", path, "--out", tmp_path / "out")
+    assert nothing == "error: MODEL is 'nothing'; there is no such folder or file"
     path.write_text("")
     assert "holds no worked solutions" in refused("warmstart", "demo", path, "--out", tmp_path / "out")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn, TextIO, cast
+from typing import NoReturn, cast
 
 import typer
 
+from scalerl.cli.unread import discard
 from scalerl.errors import InputError, StoppedError
 
 __all__ = ["main", "run"]
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
             raise
         return _refuse(f"training needs {error.name}; pip install 'scalerl[train]'", 2)
     except BrokenPipeError:  # the reader has seen enough: `scalerl fit run.csv | head -3`
-        _discard(sys.stdout)
+        discard(sys.stdout)
         return 1
     except OSError as error:
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
@@ -69,8 +69,3 @@ def _usage(error: typer.BadParameter) -> str:
     message = error.format_message().rstrip(".")
     where = f"; see {error.ctx.command_path} --help" if error.ctx else ""
     return message[:1].lower() + message[1:] + where
-
-
-def _discard(stream: TextIO) -> None:
-    """Send what is still to be flushed nowhere, so that the interpreter ends without a word."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

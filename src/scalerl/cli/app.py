@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from scalerl import __version__
 from scalerl.cli import (
@@ -32,7 +33,27 @@ _EXAMPLES = """[dim]scalerl forecast run.csv --at 2e4,4e4 --reach 0.6[/dim]
 
 [dim]scalerl report runs/a runs/b -o report.html[/dim]"""
 
+
+def _without_values(parameters: list[Any]) -> list[Any]:
+    """Flags take no value: help names none."""
+    for one in parameters:
+        if getattr(one, "is_flag", False) and one.metavar is None:
+            one.metavar = ""
+    return parameters
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - its class is private to the typer of the day
+        return _without_values(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - its class is private to the typer of the day
+        return _without_values(super().get_params(ctx))
+
+
 app = typer.Typer(
+    cls=_Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -55,9 +76,9 @@ for module in (
     doctor,
 ):
     name = module.__name__.rpartition(".")[2]
-    app.command(name, epilog=module.EXAMPLE)(grouped(getattr(module, name)))
-app.command("eval", epilog=evaluate.EXAMPLE)(grouped(evaluate.evaluate))
-app.command("recipes", epilog=recipes_command.EXAMPLE)(grouped(recipes_command.recipes))
+    app.command(name, cls=_Command, epilog=module.EXAMPLE)(grouped(getattr(module, name)))
+app.command("eval", cls=_Command, epilog=evaluate.EXAMPLE)(grouped(evaluate.evaluate))
+app.command("recipes", cls=_Command, epilog=recipes_command.EXAMPLE)(grouped(recipes_command.recipes))
 
 
 def _show_version(is_asked: bool) -> None:
@@ -72,4 +93,4 @@ def scalerl(
         bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Tell from the first part of a reinforcement-learning run where the rest will end."""
+    """Train language models by reinforcement, and tell from the first part of a run where the rest will end."""

@@ -10,6 +10,8 @@ from typer import Argument, Option
 
 from scalerl.cli.counts import count
 from scalerl.cli.exams import Asking
+from scalerl.cli.model_argument import said_as
+from scalerl.cli.numbers import positive
 from scalerl.cli.output import note, writable
 from scalerl.cli.progress import steps
 from scalerl.errors import InputError
@@ -44,6 +46,8 @@ def evaluate(
 ) -> None:
     """Evaluate a run or a model: mean@n, pass@k and maj@k on held-out prompts."""
     file = None if out is None else writable("--output", out, (".jsonl",))
+    if asking.temperature is not None:
+        positive("--temperature", asking.temperature, "a positive number such as 0.7")
     at = None if step is None else count("--step", step, at_least=0)
     chosen = _recipe(what, recipe, at, [*asking.overrides(), *(set_ or [])])
     ks = asking.ks(chosen.evaluation.samples)
@@ -57,10 +61,14 @@ def evaluate(
 
 
 def _recipe(what: str, recipe: str | None, step: int | None, overrides: Sequence[str]) -> Recipe:
+    from scalerl.recipe.paths import is_shipped
     from scalerl.recipe.reading import load
+    from scalerl.recipe.sections import Model
     from scalerl.run.directory import is_run
     from scalerl.run.names import RECIPE
 
+    if not is_shipped(Model, what) and not Path(what).exists():
+        raise InputError("nothing is there; expected a run, a Hugging Face folder or a .gguf file", file=what)
     if is_run(what):
         if recipe is not None:
             raise InputError("--recipe says how to ask a model; a run has its own, change it with --set", file=what)
@@ -76,7 +84,10 @@ def _candidate(what: str, recipe: Recipe, step: int | None) -> Candidate:
     from scalerl.pipeline.examining import Candidate
     from scalerl.run.directory import Run, is_run
 
-    return Candidate.of_run(Run.read(what), recipe, step) if is_run(what) else Candidate.of_model(what, recipe)
+    if is_run(what):
+        return Candidate.of_run(Run.read(what), recipe, step)
+    with said_as("RUN|MODEL"):
+        return Candidate.of_model(what, recipe)
 
 
 def _answers(candidate: Candidate, exam: Exam) -> list[Group]:
@@ -150,9 +161,11 @@ def _headline(what: str, candidate: Candidate, one: Scored) -> str:
     from scalerl.run.directory import is_run
 
     when = f" at step {candidate.step}" if is_run(what) else ""
+    samples = "sample" if one.num_samples == 1 else "samples"
+    prompts = "prompt" if one.num_prompts == 1 else "prompts"
     return (
-        f"{what}{when} answers {measure_text(one.mean)} of {one.name} rightly: {one.num_prompts} prompts, "
-        f"{one.num_samples} samples each, temperature {candidate.recipe.evaluation.temperature:g}."
+        f"{what}{when} answers {measure_text(one.mean)} of {one.name} rightly: {one.num_prompts} {prompts}, "
+        f"{one.num_samples} {samples} each, temperature {candidate.recipe.evaluation.temperature:g}."
     )
 
 

@@ -16,6 +16,7 @@ from scalerl.errors import InputError
 if TYPE_CHECKING:
     from scalerl.pipeline.replaying import Replayed
     from scalerl.report.table import Table
+    from scalerl.run.directory import Run
 
 EXAMPLE = "Example: scalerl replay runs/demo --steps 10-50 --set loss.kind=dapo"
 COLUMNS = {
@@ -60,6 +61,8 @@ def replay(
 
     source = Run.read(run)
     begin = None if start is None else checkpoint_of(source, start)
+    if begin is not None and steps_ is None:
+        _refuse_nothing_after(source, begin.step)
     files = recorded_steps(source, first, last)
     trainer = trainer_of(source, load(Path(run) / RECIPE, set_ or []), begin)
     found: list[Replayed] = []
@@ -74,6 +77,19 @@ def replay(
         _give(found, as_json=as_json)
     if list(files) != list(range((start or 0) + 1, max(files) + 1)):
         note("note: not every step was replayed; the weights are not those that the run had")
+
+
+def _refuse_nothing_after(run: Run, start: int) -> None:
+    from scalerl.pipeline.replaying import ROLLOUTS
+    from scalerl.run.names import CHECKPOINTS, by_step
+
+    recorded = max(by_step(run.path / ROLLOUTS), default=None)
+    if recorded is None or recorded > start:
+        return
+    earlier = [step for step in by_step(run.path / CHECKPOINTS) if step < recorded]
+    remedy = f"name an earlier one, such as {max(earlier)}" if earlier else "leave --from-checkpoint out"
+    nothing = f"no rollouts are recorded after it, the last are of step {recorded}"
+    raise InputError(f"the checkpoint is at step {start} and {nothing}; {remedy}", file=run.path)
 
 
 def _give(found: Sequence[Replayed], *, as_json: bool) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: scalerl show runs/demo --wrong --interrupted --difficulty 8"
 MOST_SHOWN, MOST_ON_A_PAGE = 5, 500
+MOST_LABELS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,11 @@ class Chosen:
             task=self.task,
             prompt=self.prompt,
         )
+
+    def labels(self) -> dict[str, str]:
+        """The labels that are asked for by their value."""
+        asked = {"task": self.task, "difficulty": self.difficulty}
+        return {name: value for name, value in asked.items() if value is not None}
 
 
 def show(
@@ -85,12 +91,41 @@ def _read(place: Path, step: int | None, chosen: Chosen) -> tuple[list[Recorded]
     from scalerl.report.rollout_reading import read_recorded
     from scalerl.report.rollout_table import summary_table
 
+    _refuse_never_recorded(place)
     recorded = read_recorded(place, step=step, every_step=chosen.prompt is not None)
     choice = chosen.choice()
     found = [one for one in recorded if choice.admits(one)]
     if not found:
-        raise InputError(f"none of {len(recorded)} rollouts is as you ask", file=place)
+        there = "".join(_there(recorded, name, asked) for name, asked in chosen.labels().items())
+        raise InputError(f"none of {len(recorded)} rollouts is as you ask{there}", file=place)
     return found, summary_table([one for one in recorded if choice.of_prompts().admits(one)])
+
+
+def _there(recorded: Sequence[Recorded], name: str, asked: str) -> str:
+    """The values that a label has."""
+    found = {str(getattr(one.group.prompt, name)) for one in recorded}
+    ordered = sorted(found, key=lambda one: (len(one), one) if one.isdecimal() else (0, one))
+    shown = [one or "''" for one in ordered]
+    more = ["..."] if len(shown) > MOST_LABELS else []
+    return f"; --{name} is {asked!r}, there are {', '.join([*shown[:MOST_LABELS], *more])}"
+
+
+def _refuse_never_recorded(place: Path) -> None:
+    """A run that is over will record nothing more."""
+    from scalerl.readers.run_directory import EVALS
+    from scalerl.report.rollout_reading import ROLLOUTS, recipe_of
+    from scalerl.run.directory import Run
+    from scalerl.run.names import by_step
+
+    recipe = recipe_of(place)
+    if recipe is None or not recipe.log.rollouts_every or by_step(place / ROLLOUTS):
+        return
+    if any(record["step"] >= recipe.steps for record in Run.read(place).records(EVALS)):
+        raise InputError(
+            f"has no recorded rollouts: it ended at step {recipe.steps} and log.rollouts_every is "
+            f"{recipe.log.rollouts_every}; a run with --set log.rollouts_every=1 records all of its own",
+            file=place,
+        )
 
 
 def _tags(place: Path) -> Tags:

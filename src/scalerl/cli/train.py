@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from scalerl.cli.dry_run import check_files, check_place
 from scalerl.cli.run_report import write_run_report
+from scalerl.cli.unread import unread_is_fine
 from scalerl.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,25 +56,31 @@ def train(
         raise InputError("--resume goes on with a run, --fork begins a new one; expected one of them")
     chosen = _chosen(_source(recipe, run, is_resumed=resume), set_ or [])
     if dry_run:
+        check_place(run, fork, is_resumed=resume)
+        check_files(chosen.task)
         _print_plan(chosen)
         return
     place = run or Path("runs") / Path(str(recipe)).stem
     stopping = _Stopping()
-    with _runtime(chosen, address) as runtime:
-        _finish(_begun(chosen, place, resume, fork, stopping, plain, runtime.build), stopping, runtime)
+    with unread_is_fine(), _runtime(chosen, address) as runtime:
+        started = _begun(chosen, place, resume, fork, stopping, plain, runtime.build)
+        _finish(started, stopping, runtime, is_resumed=resume)
 
 
 def _source(recipe: str | None, run: Path | None, *, is_resumed: bool) -> str:
     """Where the recipe stands: a resume takes the run's own where none is named."""
+    from scalerl.run.directory import is_run
+    from scalerl.run.names import RECIPE
+
+    if is_resumed and run is not None and not is_run(run):
+        raise InputError(f"is no run: it has no {RECIPE}; begin it with a recipe and without --resume", file=run)
     if recipe is not None:
         return recipe
     if not is_resumed:
         raise InputError("no recipe is named; expected a TOML file or a name that `scalerl recipes` lists")
     if run is None:
         raise InputError("--resume needs --run DIR to know which run")
-    from scalerl.run.directory import Run
-
-    return str(Run.read(run).path / "recipe.toml")
+    return str(run / RECIPE)
 
 
 def _chosen(source: str, overrides: Sequence[str]) -> Recipe:
@@ -145,17 +155,59 @@ def _note(text: str) -> None:
     typer.echo(f"note: {text}", err=True)
 
 
-def _finish(started: Started, stopping: _Stopping, runtime: _Runtime) -> None:
+def _finish(started: Started, stopping: _Stopping, runtime: _Runtime, *, is_resumed: bool) -> None:
     from scalerl.pipeline.summary import closing, opening
 
     with started, stopping:
         for note in started.notes:
             _note(note)
         typer.echo(opening(started.parts, started.probe))
+        if is_resumed:
+            typer.echo(_taken_up(started))
         runtime.run(started)
-    typer.echo(closing(started.run, started.parts.recipe))
-    if started.loop.is_done and (page := write_run_report(started.run.path)) is not None:
-        typer.echo(f"report: {page}")
+    if words := closing(started.run, started.parts.recipe):
+        typer.echo(words)
+    typer.echo(_report(started.run.path) if started.loop.is_done else _stopped(started))
+
+
+def _taken_up(started: Started) -> str:
+    run, step, steps = started.run.path, started.loop.step, started.parts.recipe.steps
+    if started.loop.is_done:
+        return f"{run} is done: {step:,} of {steps:,} steps; --set steps=N takes it further"
+    return f"{run} goes on at step {step:,} of {steps:,}"
+
+
+def _stopped(started: Started) -> str:
+    again = shlex.join(["scalerl", "train", "--run", str(started.run.path), "--resume"])
+    at = f"step {started.loop.step:,} of {started.parts.recipe.steps:,}"
+    return f"stopped at {at}; a checkpoint is written: go on with {again}"
+
+
+def _report(run: Path) -> str:
+    page = write_run_report(run)
+    return f"no report: {_why_no_report(run)}" if page is None else f"report: {page}"
+
+
+def _why_no_report(run: Path) -> str:
+    from scalerl.readers import read_all
+    from scalerl.readers.run_directory import EVALS
+    from scalerl.run.directory import Run
+    from scalerl.scaling.curve import FEWEST_POINTS
+
+    needed = f"{FEWEST_POINTS} are needed in the first half of the compute; evaluation.every sets how often"
+    per_task = Counter(record["task"] for record in Run.read(run).records(EVALS))
+    num = max(per_task.values(), default=0)
+    if num < FEWEST_POINTS:
+        return f"{num} {'evaluation' if num == 1 else 'evaluations'}, {needed}"
+    try:
+        curves = read_all(run)
+    except InputError as problem:
+        return str(problem)
+    until = max(curve.last_compute for curve in curves) / 2
+    num_seen = max(int(curve.is_between(None, until).sum()) for curve in curves)
+    if num_seen >= FEWEST_POINTS:
+        return "no law can be fitted to the evaluations in the first half of the compute"
+    return f"{num} evaluations, {num_seen} of them early enough, {needed}"
 
 
 class _Stopping:

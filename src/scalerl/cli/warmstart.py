@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from typer import Argument, Option
 
 from scalerl.cli.counts import count
+from scalerl.cli.model_argument import said_as
 from scalerl.cli.numbers import one_of, positive
 from scalerl.cli.output import note
 from scalerl.errors import InputError
@@ -110,7 +113,8 @@ def warmstart(
         **numbers,
     )
     try:
-        warmed = warm(data, Path(out), warming, _watcher())
+        with said_as("MODEL"):
+            warmed = warm(data, Path(out), warming, _watcher())
     except NonFiniteError as problem:
         raise InputError(f"{problem}; nothing was written, try a lower --rate") from problem
     _say(warmed, warming, out)
@@ -135,8 +139,19 @@ def _say(warmed: Warmed, warming: Warming, out: str) -> None:
         note(f"{warmed.num_too_long:,} examples have more than {warming.max_tokens:,} tokens and were left out")
     if warmed.added:
         note(f"{', '.join(warmed.added)}: added to the tokenizer, one token each")
-    opening = f" with prompt.opening={warming.prompt.opening}" if warming.prompt.opening else ""
     note(
         f"wrote {out}: {warmed.num_examples:,} examples, {warmed.num_steps:,} steps, loss {warmed.first_loss:.3f} "
-        f"to {warmed.last_loss:.3f}; train it with --set model.path={out}{opening}"
+        f"to {warmed.last_loss:.3f}; train it with, for instance:"
     )
+    note(_command(warming.prompt, out))
+
+
+def _command(prompt: PromptFormat, out: str) -> str:
+    """What trains the model as it was asked here, to be pasted into a shell."""
+    from scalerl.recipe.sections import PromptFormat
+
+    usual = PromptFormat()
+    keys = ("chat_template", "system", "opening", "think_close")
+    changed = [name for name in keys if getattr(prompt, name) != getattr(usual, name)]
+    settings = [f"model.path={out}", *(f"prompt.{name}={json.dumps(getattr(prompt, name))}" for name in changed)]
+    return shlex.join(["scalerl", "train", "scalerl", *(word for one in settings for word in ("--set", one))])

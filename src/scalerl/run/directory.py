@@ -55,7 +55,7 @@ class Run:
     def open(cls, path: str | Path) -> Run:
         """Go on with a run: take its lock and sweep away what a kill left half-written."""
         folder = Path(path)
-        _check_is_run(folder)
+        _check_is_run(folder, "begin it without --resume")
         run = cls(path=folder, lock=Lock.take(folder))
         for temporary in (*folder.glob(TEMPORARY), *folder.glob(f"[!.]*/{TEMPORARY}")):
             if temporary.parent.name != CHECKPOINTS:
@@ -66,7 +66,7 @@ class Run:
     @classmethod
     def read(cls, path: str | Path) -> Run:
         """Look at a run without its lock, also while another process writes it."""
-        _check_is_run(Path(path))
+        _check_is_run(Path(path), "expected a run directory" if Path(path).exists() else "nothing is there")
         return cls(path=Path(path), lock=None)
 
     def __enter__(self) -> Run:
@@ -158,9 +158,9 @@ def _synced(log: Path) -> int:
     return size
 
 
-def _check_is_run(folder: Path) -> None:
+def _check_is_run(folder: Path, remedy: str) -> None:
     if not is_run(folder):
-        raise InputError(f"is no run: it has no {RECIPE}; begin it without --resume", file=folder)
+        raise InputError(f"is no run: it has no {RECIPE}; {remedy}", file=folder)
 
 
 def refuse_used(folder: Path) -> None:
