@@ -1,8 +1,15 @@
 """What the options that read and cut a run do."""
 
+import json
 import re
+from dataclasses import asdict, replace
 
 import pytest
+from made_steps import points
+
+from scalerl.cli.run_report import write_run_report
+from scalerl.pipeline.live_forecast import LiveForecast
+from scalerl.scaling.number_text import interval_text
 
 
 @pytest.mark.parametrize("num_points", [3, 4, 5])
@@ -106,3 +113,73 @@ def test_files_may_be_joined_by_commas(scalerl, noisy):
     one, other = noisy("a.csv"), noisy("b.csv", seed=1)
     records = scalerl("fit", f"{one},{other}", "--json").records
     assert [record["file"] for record in records] == [str(one), str(other)]
+
+
+LEVELS = [0.30, 0.33, 0.37, 0.42, 0.46, 0.49, 0.52, 0.53, 0.55]
+BAND = interval_text(0.81, 0.91)
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A run directory of 80 steps that froze a forecast after each evaluation, and raised alarms."""
+    run = tmp_path / "finished"
+    run.mkdir()
+    evals = [replace(point, device="cpu") for point in points(LEVELS, num_prompts=64)]
+    live = LiveForecast(unit="flops", steps=80, every=10)
+    made = [live.after(evals[: number + 1]) for number in range(len(evals))]
+    frozen = [one.as_mapping() for one in made if one is not None]
+    for one in frozen:
+        # Far from what a new fit would say: nobody could mistake one for the other.
+        one["end"] |= {"value": 0.888, "evaluation_low": 0.81, "evaluation_high": 0.91}
+    alarms = [
+        {"name": "entropy", "step": 10, "text": "Entropy <b>has</b> collapsed."},
+        {"name": "truncation", "step": 20, "text": "11% run out of budget."},
+        {"name": "truncation", "step": 60, "text": "12% run out of budget."},
+    ]
+    files = {"evals": map(asdict, evals), "forecasts": frozen, "alarms": alarms}
+    for name, records in files.items():
+        (run / f"{name}.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    return run
+
+
+def test_the_report_of_a_finished_run_shows_what_was_frozen(finished):
+    page = write_run_report(finished).read_text()
+    said = f"Frozen while the run was at step 40: 0.888 for step 80, one evaluation {BAND} (90%)."
+    assert f"{said} What came: 0.550, outside that band." in page
+    assert "5 of 9 evaluations fitted" in page and page.count("What came") == 1
+
+
+def test_another_cut_is_told_from_what_was_frozen(scalerl, finished, tmp_path):
+    page = tmp_path / "page.html"
+    scalerl("report", finished, "--until", "6e13", "-o", page)
+    text = page.read_text()
+    assert "Frozen while the run was at step 40: 0.888 for step 80" in text
+    assert "Made anew for this page, from the 7 evaluations fitted here. What came: 0.550" in text
+
+
+def test_a_run_that_goes_on_says_that_its_end_is_to_come(scalerl, finished, tmp_path):
+    evals = finished / "evals.jsonl"
+    evals.write_text("".join(evals.read_text().splitlines(keepends=True)[:-1]))
+    scalerl("report", evals, "-o", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert (
+        f"at step 70: 0.888 for step 80, one evaluation {BAND} (90%); step 80 is still to come." in text
+        and "What came" not in text
+    )
+
+
+def test_a_report_lists_each_alarm_as_it_was_last_raised(scalerl, finished, tmp_path):
+    scalerl("report", finished, "-o", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    first, second = (
+        "truncation at step 60, raised 2 times: 12% run out of budget.",
+        "entropy at step 10: Entropy &lt;b&gt;has&lt;/b&gt; collapsed.",
+    )
+    assert text.index("Alarms of the run") < text.index(first) < text.index(second) < text.index("expect")
+
+
+def test_a_table_beside_a_run_has_neither_alarms_nor_frozen_forecasts(scalerl, finished, noisy, tmp_path):
+    table = noisy("finished/table.csv")
+    scalerl("report", table, "-o", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "Alarms" not in text and "Frozen" not in text

@@ -40,6 +40,7 @@ def test_nothing_is_wider_than_the_terminal(scalerl, noisy, command):
         (["forecast", "--reach", "0.5"], "it reached 0.5 after 1,"),
         (["forecast", "--reach", "0.9"], "it should not reach 0.9 (it does with probability <1%)"),
         (["budget", "--reach", "0.5"], "By the gain alone, stop: another 600 GPU-hours buys"),
+        (["budget", "--reach", "0.598", "--cost-per-unit", "2.5"], " (2.5 per GPU-hour)."),
         (["backtest", "--cuts", ".5"], "From the first 50% of 1 run the end was off by 0."),
     ],
 )

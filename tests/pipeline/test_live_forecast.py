@@ -151,6 +151,20 @@ def test_outcomes_by_hand():
     assert (outside.horizon, outside.is_inside, outside.rank) == ("end", False, 1.0)
 
 
+@pytest.mark.parametrize("curve", [CURVE, risen(6, seed=1, num_prompts=8), points([0.0] * 6, num_prompts=8)])
+def test_an_evaluation_is_inside_exactly_where_its_rank_is(curve):
+    frozen = LIVE.after(curve)
+    assert frozen is not None
+    for one in (frozen.soon, frozen.end):
+        ends = (one.evaluation_low, one.evaluation_high)
+        assert ends[0] <= one.low <= one.high <= ends[1] and sorted(one.quantiles) == list(one.quantiles)
+        near = [end + off for end in ends for off in (-1e-3, -1e-9, 0.0, 1e-9, 1e-3)]
+        came = [replace(curve[0], step=one.step, pass_rate=value) for value in near if 0 <= value <= 1]
+        outcomes = [outcome for point in came for outcome in score([frozen], [point])]
+        assert any(outcome.is_inside for outcome in outcomes)
+        assert [outcome.is_inside for outcome in outcomes] == [0.05 <= one.rank <= 0.95 for one in outcomes]
+
+
 @given(st.floats(0.2, 0.8))
 def test_the_score_from_quantiles_is_nearly_that_of_all_draws(came):
     draws = np.random.default_rng(0).normal(0.5, 0.05, 20_000)

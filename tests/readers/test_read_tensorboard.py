@@ -46,7 +46,7 @@ def test_nemo_validation_time_is_taken_out(tmp_path, is_tensor):
     # 100 s of training a step, on 40 / 10 = 4 GPUs.
     assert curve.compute == pytest.approx([0, 800 / 3600, 1200 / 3600])
     assert curve.value.tolist() == [0.25, 0.5, 0.75] and curve.axes["tokens"].tolist() == [0, 8000, 12000]
-    assert len(curve.warnings) == 1 and "is a mean reward" in curve.warnings[0]
+    assert len(curve.warnings) == 2 and "is a mean reward" in curve.warnings[0]
 
 
 def test_nemo_validation_time_that_is_not_logged_is_said(tmp_path):
@@ -80,6 +80,36 @@ def test_skyrl(tmp_path):
     assert curve.unit == "tokens" and curve.compute.tolist() == [12800, 25600, 38400]
     assert curve.value.tolist() == [0.25, 0.5, 0.75] and curve.metric == "reward"
     assert read(events(tmp_path / "b", steps), gpus=100).compute == pytest.approx([1, 2, 3])
+
+
+def own(step, *, tasks=("chain",)):
+    """What a run of this project logs; nothing of compute before the first step."""
+    row = {"compute/tokens": 1000.0 * step, "compute/flops": 1e9 * step, "reward/pass_rate": 0.9} if step else {}
+    for task in tasks:
+        row |= {f"eval/{task}/pass_rate": 0.25 + 0.125 * step, f"eval/{task}/pass_rate_error": 0.01}
+        row |= {f"eval/{task}/difficulty/{label}/pass_rate": 0.9 for label in (2, 3)}
+    return row
+
+
+def test_our_own_log_is_read_by_the_pass_rate_of_the_task(tmp_path):
+    curve = read(events(tmp_path / "run", {step: own(step) for step in range(4)}))
+    assert curve.value.tolist() == [0.25, 0.375, 0.5, 0.625] and curve.metric == "pass_rate"
+    assert curve.unit == "tokens" and curve.compute.tolist() == [0, 1000, 2000, 3000]
+    assert not any("difficulty" in words or "pass_rate_error" in words for words in curve.warnings)
+    both = {step: own(step, tasks=("maths", "code")) for step in range(4)}
+    [choice, _] = read(events(tmp_path / "both", both)).warnings
+    assert choice == "read 'eval/code/pass_rate'; --value-column can choose eval/maths/pass_rate"
+
+
+def test_a_pass_rate_comes_before_those_of_difficulties_in_any_log(tmp_path):
+    steps = {step: {key: value for key, value in own(step).items() if "eval/" in key} for step in range(4)}
+    assert "read 'eval/chain/pass_rate'" in read(events(tmp_path, steps)).warnings[0]
+
+
+def test_the_file_that_was_picked_in_a_folder_is_named(tmp_path):
+    [path] = events(tmp_path / "deep" / "er", NEMO).iterdir()
+    assert read(tmp_path).warnings[-1] == f"read from deep/er/{path.name} of the folder"
+    assert not any("folder" in words for words in read(path).warnings)
 
 
 def test_resume_in_a_second_file_of_the_folder(tmp_path):

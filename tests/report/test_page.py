@@ -8,6 +8,7 @@ from example_runs import odd_runs, sigmoid_run
 import scalerl
 from scalerl.report.hindsight import hindsight
 from scalerl.report.page import report_page, write_page
+from scalerl.report.question import Question
 from scalerl.scaling.number_text import interval_text, value_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -104,7 +105,11 @@ def test_the_headline_is_that_of_the_forecast_and_says_what_came(single):
     assert (
         f"What came: {value_text(came.actual)}" in single and ("inside" if came.is_inside else "outside") in single
     )
-    assert "Had you asked at half of this run" in single
+    assert "Had you asked at half of the fitted part" in single and "of this run" not in single
+
+
+def test_a_run_that_is_fitted_whole_is_told_as_this_run(several):
+    assert "Had you asked at half of this run" in several and "fitted part" not in several
 
 
 def test_a_ceiling_that_is_not_identified_says_why():
@@ -181,3 +186,13 @@ def test_recipes_are_compared_within_a_task_and_never_across():
     assert "Which recipe is better on maths" in page and "Which recipe is better on code" in page
     alone = report_page([replace(one, task="maths"), replace(other, task="code")])
     assert "Which recipe is better" not in alone
+
+
+def test_a_usual_compute_that_reads_like_a_named_one_is_left_out():
+    question = dict(law="sigmoid", method="least-squares", since=None, until=8000, reach=(), level=0.9)
+    ahead = Question(at=(15_900.0,), **question).forecast(sigmoid_run(num_points=33))
+    assert [point.compute for point in ahead.points] == [12_000, 15_900, 32_000]
+    assert (
+        len(Question(at=(14_000.0, 15_900.0, 16_000.0), **question).forecast(sigmoid_run(num_points=33)).points)
+        == 5
+    )

@@ -1,5 +1,6 @@
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from example_runs import odd_runs, sigmoid_run
@@ -142,3 +143,24 @@ def test_computes_are_written_shortly(compute, text):
 
 def test_the_ends_of_a_narrow_interval_can_be_told_apart():
     assert interval_text(0.6111, 0.6141) == "0.611\N{EN DASH}0.614"
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [(0.37, "none likely (37%)"), (0.5, "50% sure, unclear where"), (0.63, "63% sure, unclear where")],
+)
+def test_only_a_crossing_below_one_half_is_called_unlikely(compared, probability, text):
+    pair = compared.pairs[0]
+    nowhere = replace(pair, crossing=replace(pair.crossing, compute=None, probability=probability))
+    [row] = comparison_table(replace(compared, pairs=(nowhere,))).texts
+    assert text in row
+
+
+def test_a_cost_names_the_unit_that_is_priced(fitted):
+    priced = scalerl.budget(fitted, reach=0.6, cost_per_unit=2.5)
+    flops = scalerl.budget(sigmoid_run(unit="flops"), reach=0.6, cost_per_unit=0.25)
+    notes = budget_table([priced, flops]).notes
+    assert notes[0].endswith("Compute costs 2.5 per GPU-hour.") and notes[1].endswith(
+        "Compute costs 0.25 per FLOP."
+    )
+    assert "Compute costs" not in budget_table([scalerl.budget(fitted, reach=0.6)]).notes[0]

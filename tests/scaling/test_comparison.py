@@ -135,3 +135,12 @@ def test_crossings_are_found_between_the_steps_they_are_looked_for_on():
         for start in (0.30, 0.301, 0.302)
     }
     assert len(found) == 3
+
+
+def test_a_comparison_further_out_than_was_ever_judged_says_so():
+    runs, names = [noisy(1), noisy(2, last=32_000)], ["short", "long"]
+    far = "at 100,000 GPU-hours the forecast of short looks 8.3x as far as the fit; beyond 4x nothing was judged"
+    assert [words for words in compare(runs, at=100_000, names=names).warnings if "judged" in words] == [far]
+    assert not any("judged" in words for words in compare(runs, at=48_000, names=names).warnings)
+    unequal = compare([noisy(1, last=2_000), noisy(2)], names=names).warnings
+    assert any("at 12,000 GPU-hours the forecast of short looks 6x" in words for words in unequal)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from scalerl.report.sentences import beware, standing
+from scalerl.report.sentences import beware, price_text, standing
 from scalerl.scaling.backtest import Backtest, Score
 from scalerl.scaling.budget import Budget
 from scalerl.scaling.comparison import Comparison
@@ -53,7 +53,7 @@ def of_budget(budget: Budget) -> Headline:
     """What the target costs, and the advice."""
     unit, target = UNIT_NAMES[budget.fit.curve.unit], budget.target
     cost = budget.cost(budget.remaining)
-    price = "" if cost is None else f", at a cost of {compute_text(cost)}"
+    price = "" if cost is None else f", at a cost of {compute_text(cost)} ({price_text(budget)})"
     more = f": {compute_text(budget.remaining)} more{price}" if budget.remaining else ""
     spend = budget.spend
     gain = with_interval(spend.gain, difference_text)

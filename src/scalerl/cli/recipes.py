@@ -49,10 +49,10 @@ def by_task(arguments: Sequence[str], reading: Reading) -> tuple[Recipes, ...]:
     )
 
 
-def named_curves(arguments: Sequence[str], reading: Reading) -> tuple[tuple[str, tuple[Curve, ...]], ...]:
-    """Every recipe with its curves, a recipe of several tasks once for each."""
+def named_runs(arguments: Sequence[str], reading: Reading) -> tuple[tuple[str, tuple[Run, ...]], ...]:
+    """Every recipe with its runs, a recipe of several tasks once for each."""
     return tuple(
-        (group.name if task is None else f"{group.name} [{task}]", group.curves(task))
+        (group.name if task is None else f"{group.name} [{task}]", group.on(task))
         for group in _groups(arguments, reading)
         for task in _common_tasks(group.runs)
     )
@@ -66,8 +66,11 @@ class _Group:
     files: tuple[str, ...]
     runs: tuple[tuple[Run, ...], ...]
 
+    def on(self, task: str | None) -> tuple[Run, ...]:
+        return tuple(next(run for run in runs if task in (None, run.task)) for runs in self.runs)
+
     def curves(self, task: str | None) -> tuple[Curve, ...]:
-        return tuple(next(run.curve for run in runs if task in (None, run.task)) for runs in self.runs)
+        return tuple(run.curve for run in self.on(task))
 
 
 def _groups(arguments: Sequence[str], reading: Reading) -> list[_Group]:

@@ -13,7 +13,7 @@ from scalerl.cli.options import Files, Level
 from scalerl.cli.output import note, writable
 from scalerl.cli.progress import working
 from scalerl.cli.reading import Reading
-from scalerl.cli.recipes import named_curves
+from scalerl.cli.recipes import named_runs
 
 EXAMPLE = "Example: scalerl report ours.csv theirs.csv --reach 0.6 -o report.html"
 
@@ -37,13 +37,20 @@ def report(
     values = [
         share("--reach", one, "values between 0 and 1, such as 0.6") for one in listed("--reach", reach or [])
     ]
-    recipes = named_curves(files, reading)
+    recipes = named_runs(files, reading)
     with working(f"writing {path}"):
+        from scalerl.report.kept import kept_of
         from scalerl.report.page import report_page, write_page
 
-        names, curves = zip(*recipes, strict=True)
         asked: dict[str, Any] = {"at": places or None, "reach": values, "level": chance, "title": title}
-        write_page(report_page(curves, names=names, **asked, **options), path)
+        page = report_page(
+            [[run.curve for run in runs] for _, runs in recipes],
+            names=[name for name, _ in recipes],
+            kept={run.curve.name: kept_of(run.file, run.curve.task) for _, runs in recipes for run in runs},
+            **asked,
+            **options,
+        )
+        write_page(page, path)
     _say(path, files, as_json=as_json)
 
 

@@ -105,15 +105,18 @@ def compute_at(points: Sequence[EvalPoint], unit: Unit, step: int) -> float:
 
 
 def _expected(step: int, point: ForecastPoint, chances: Predictive) -> Expected:
+    """What is expected at a step; the ends of an evaluation's quantiles are its band, which holds the level's."""
+    found = chances.quantiles(point.compute, PROBABILITIES)
+    quantiles = (min(found[0], point.low), *found[1:-1], max(found[-1], point.high))
     return Expected(
         step=step,
         compute=point.compute,
         value=point.value,
         low=point.low,
         high=point.high,
-        evaluation_low=point.evaluation_low,
-        evaluation_high=point.evaluation_high,
-        quantiles=chances.quantiles(point.compute, PROBABILITIES),
+        evaluation_low=quantiles[0],
+        evaluation_high=quantiles[-1],
+        quantiles=quantiles,
     )
 
 

@@ -43,7 +43,7 @@ class Predictive:
             middle = (low + high) / 2
             is_below = ndtr((middle[:, None] - mean) / deviation).mean(axis=1) < np.array(probabilities)
             low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-        return tuple(float(value) for value in high)
+        return tuple(float(value) for value in np.where(low > 0, high, 0.0))
 
     def _normals(self, compute: float) -> tuple[Vector, Vector]:
         at = np.array([compute])

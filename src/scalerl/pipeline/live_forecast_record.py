@@ -24,6 +24,7 @@ class Expected:
     high: float
     evaluation_low: float
     evaluation_high: float
+    """Band of one evaluation: the first and the last of the quantiles."""
     quantiles: tuple[float, ...]
     """Of one evaluation, at `PROBABILITIES`, so that it can be scored later."""
 

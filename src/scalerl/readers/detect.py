@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -80,15 +81,21 @@ def _run(path: Path) -> Path | None:
 
 def _folder(folder: Path, choices: Choices) -> Curve:
     if state := trainer_state.newest(folder):
-        return trainer_state.curve(state, choices)
+        return _named(trainer_state.curve(state, choices), [state], folder)
     logs = [path for path in sorted(folder.glob("*.jsonl")) if path.is_file() and _is_log(path)]
     if len(logs) == 1:
-        return json_log.curve(logs[0], choices)
+        return _named(json_log.curve(logs[0], choices), logs, folder)
     if len(logs) > 1:
         raise InputError(f"holds several logs, give one: {listed([path.name for path in logs])}", file=folder)
     if events := tensorboard_events.event_files(folder):
-        return tensorboard_events.curve(events, choices, name=folder.resolve().name)
+        return _named(tensorboard_events.curve(events, choices, name=folder.resolve().name), events, folder)
     raise InputError(f"is a directory, but no run that is known: {_EXPECTED}", file=folder)
+
+
+def _named(found: Curve, files: Sequence[Path], folder: Path) -> Curve:
+    """Say which files of a folder a curve was read from."""
+    names = [str(file.relative_to(folder)) for file in files]
+    return replace(found, warnings=(*found.warnings, f"read from {listed(names)} of the folder"))
 
 
 def _file(path: Path, choices: Choices) -> Curve:

@@ -157,7 +157,8 @@ def _crossing_cell(pair: Pair) -> Cell:
     crossing = pair.crossing
     chance = probability_text(crossing.probability)
     if crossing.compute is None:
-        return words(f"none likely ({chance})", None, None, None, crossing.probability)
+        text = f"none likely ({chance})" if crossing.probability < 0.5 else f"{chance} sure, unclear where"
+        return words(text, None, None, None, crossing.probability)
     found = estimated(crossing.compute, compute_text)
     return words(f"{found.text}, {chance} sure", *found.numbers, crossing.probability)
 

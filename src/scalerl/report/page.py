@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -12,6 +12,7 @@ from scalerl.errors import InputError
 from scalerl.report.atomic import suffix_of, write_atomically
 from scalerl.report.comparison_section import calibration_section, comparison_section, comparison_title
 from scalerl.report.html_parts import bullets, heading, paragraph, section
+from scalerl.report.kept import Kept
 from scalerl.report.page_style import STYLE
 from scalerl.report.question import Question
 from scalerl.report.run_card import refusal_card, run_card
@@ -54,15 +55,19 @@ def report_page(
     level: float = LEVEL,
     title: str | None = None,
     names: Sequence[str] | None = None,
+    kept: Mapping[str, Kept] | None = None,
 ) -> str:
-    """Make the report of one run, or of several with their comparison; a run may be several seeds of one recipe."""
+    """Make the report of one run, or of several with their comparison; a run may be several seeds of one recipe.
+
+    `kept` is what run directories keep, by the names of the curves.
+    """
     named = () if at is None else (at,) if isinstance(at, (int, float)) else tuple(at)
     question = Question(law=law, method=method, since=since, until=until, at=named, reach=tuple(reach), level=level)
     groups = [[group] if isinstance(group, Curve) else list(group) for group in curves]
     runs = [run for group in groups for run in group]
     if not runs:
         raise InputError("no runs to report on; expected at least one curve")
-    cards, backtest = _cards(runs, question)
+    cards, backtest = _cards(runs, question, kept or {})
     sections = [*cards, calibration_section(backtest)] if len(runs) > 1 else cards
     titles = [group[0].name for group in groups] if names is None else names
     sections = [*_comparisons(groups, titles, question), *sections]
@@ -81,22 +86,22 @@ def write_page(page: str, path: str | Path) -> None:
     write_atomically(page.encode(), path)
 
 
-def _cards(runs: Sequence[Curve], question: Question) -> tuple[list[str], Backtest]:
+def _cards(runs: Sequence[Curve], question: Question, kept: Mapping[str, Kept]) -> tuple[list[str], Backtest]:
     """A card for each run; one that cannot be fitted says why, unless it is the only one."""
     cards: list[str] = []
     parts: list[Backtest] = []
     for place, run in enumerate(runs, start=1):
-        anchor = f"run-{place}"
+        anchor, own = f"run-{place}", kept.get(run.name, Kept())
         try:
             asked = question.forecast(run)
         except InputError as problem:
             if len(runs) == 1:
                 raise
-            cards.append(refusal_card(run.name, str(problem), anchor))
+            cards.append(refusal_card(run.name, str(problem), anchor, own))
             continue
         parts.append(question.backtest(run))
         headline, other_fits = _headline(asked, question), question.windows(run)
-        cards.append(run_card(asked, headline, other_fits, parts[-1], anchor, is_open=len(runs) == 1))
+        cards.append(run_card(asked, headline, other_fits, parts[-1], anchor, own, is_open=len(runs) == 1))
     together = Backtest(
         outcomes=tuple(outcome for part in parts for outcome in part.outcomes),
         skipped=tuple(skipped for part in parts for skipped in part.skipped),

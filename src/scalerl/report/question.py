@@ -12,6 +12,7 @@ from scalerl.scaling.curve import Curve
 from scalerl.scaling.fit import Method, fit, window
 from scalerl.scaling.forecast import Forecast, forecast
 from scalerl.scaling.law import law
+from scalerl.scaling.number_text import ratio_text
 from scalerl.scaling.predictors import RIVALS
 from scalerl.scaling.windows import Window, windows
 
@@ -41,8 +42,13 @@ class Question:
     def forecast(self, curve: Curve) -> Forecast:
         """Forecast a run at the named computes and at 1.5, 2 and 4 times its fitted compute."""
         fitted = fit(curve, law=self.law, method=self.method, since=self.since, until=self.until, level=self.level)
-        at = sorted({*self.at, *(factor * fitted.fitted.last_compute for factor in FACTORS)})
-        return forecast(fitted, at=at, reach=self.reach, level=self.level)
+        return forecast(fitted, at=self._computes(fitted.fitted.last_compute), reach=self.reach, level=self.level)
+
+    def _computes(self, last: float) -> list[float]:
+        """The named computes, and the usual multiples of the last one that do not read like one of them."""
+        named = {ratio_text(compute / last) for compute in self.at}
+        usual = (factor * last for factor in FACTORS if ratio_text(factor) not in named)
+        return sorted({*self.at, *usual})
 
     def windows(self, curve: Curve) -> tuple[Window, ...]:
         """Fit other windows of what is not hidden."""

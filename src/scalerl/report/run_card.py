@@ -8,6 +8,7 @@ from scalerl.report.efficiency_figure import caption, efficiency_figure
 from scalerl.report.forecast_figure import forecast_figure
 from scalerl.report.hindsight import hindsight
 from scalerl.report.html_parts import bullets, details, figure_part, heading, paragraph, section, table_part
+from scalerl.report.kept import Kept
 from scalerl.report.parameter_table import parameter_table
 from scalerl.report.sentences import advice, earlier, expectation, sentence
 from scalerl.report.tables import forecast_table, target_table, windows_table
@@ -25,6 +26,7 @@ def run_card(
     windows: Sequence[Window],
     backtest: Backtest,
     anchor: str,
+    kept: Kept,
     *,
     is_open: bool,
 ) -> str:
@@ -33,9 +35,10 @@ def run_card(
         [
             heading(asked.fit.curve.name, 2),
             paragraph(_what_was_fitted(asked.fit), "soft"),
+            *_alarms(kept),
             paragraph(expectation(asked, headline), "headline"),
             paragraph(advice(asked.fit)) if not asked.fit.is_identified else "",
-            *_what_came(asked),
+            *_what_came(asked, kept),
             _picture(asked, anchor),
             *_doubts(asked),
             table_part(forecast_table([asked]).without("Run")),
@@ -48,9 +51,10 @@ def run_card(
     )
 
 
-def refusal_card(name: str, reason: str, anchor: str) -> str:
+def refusal_card(name: str, reason: str, anchor: str, kept: Kept) -> str:
     """A run that could not be fitted, and why."""
-    return section([heading(name, 2), paragraph(f"Not fitted: {reason}.", "headline")], anchor)
+    words = paragraph(f"Not fitted: {reason}.", "headline")
+    return section([heading(name, 2), *_alarms(kept), words], anchor)
 
 
 def _what_was_fitted(fit: Fit) -> str:
@@ -60,9 +64,24 @@ def _what_was_fitted(fit: Fit) -> str:
     return f"{len(fit.fitted)}{whole} evaluations fitted, from {ends[0]} to {ends[1]} {unit}; law {fit.law.name}."
 
 
-def _what_came(asked: Forecast) -> list[str]:
-    seen = hindsight(asked)
-    return [] if seen is None else [paragraph(seen.in_words(), "came")]
+def _alarms(kept: Kept) -> list[str]:
+    if not kept.alarms:
+        return []
+    return [heading("Alarms of the run", 3), bullets(kept.alarms, "warnings")]
+
+
+def _what_came(asked: Forecast, kept: Kept) -> list[str]:
+    """What the run froze comes first; what is forecast anew is left out where it would only say the same again."""
+    fit, seen = asked.fit, hindsight(asked)
+    frozen = kept.shown(fit.curve)
+    told = [] if frozen is None else [paragraph(kept.in_words(fit.curve), "came")]
+    last = None if fit.fitted.step is None else float(fit.fitted.step[-1])
+    if seen is None or (frozen is not None and frozen.made_at_step == last and seen.num_averaged == 1):
+        return told
+    words = seen.in_words()
+    if frozen is not None:
+        words = f"Made anew for this page, from the {len(fit.fitted)} evaluations fitted here. {words}"
+    return [*told, paragraph(words, "came")]
 
 
 def _picture(asked: Forecast, anchor: str) -> str:
@@ -80,7 +99,8 @@ def _doubts(asked: Forecast) -> list[str]:
 
 
 def _earlier(fit: Fit, backtest: Backtest) -> list[str]:
-    words = earlier(backtest, fit.curve.name)
+    whole = "this run" if len(fit.fitted) == len(fit.curve) else "the fitted part"
+    words = earlier(backtest, fit.curve.name, whole)
     if not words:
         return []
     return [heading("Had you asked earlier", 3), bullets(words)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scalerl.scaling.backtest import Backtest, Outcome
+from scalerl.scaling.budget import Budget
 from scalerl.scaling.comparison import Comparison, Pair
 from scalerl.scaling.curve import UNIT_NAMES
 from scalerl.scaling.estimate import LEVEL
@@ -50,6 +51,12 @@ def advice(fit: Fit) -> str:
     return " ".join(sentence(words) for words in fit.identification.in_words)
 
 
+def price_text(budget: Budget) -> str:
+    """What one unit of compute costs; nothing where that is not known."""
+    unit = UNIT_NAMES[budget.fit.curve.unit].removesuffix("s")
+    return "" if budget.cost_per_unit is None else f"{budget.cost_per_unit:g} per {unit}"
+
+
 def sentence(words: str) -> str:
     """Words as a sentence.
 
@@ -59,12 +66,12 @@ def sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def earlier(backtest: Backtest, run: str) -> tuple[str, ...]:
-    """What the same method would have said earlier in a run, cut by cut."""
-    return tuple(_earlier(one, backtest) for one in backtest.of(backtest.ours) if one.run == run)
+def earlier(backtest: Backtest, run: str, whole: str = "this run") -> tuple[str, ...]:
+    """What the same method would have said earlier in a run, cut by cut; `whole` is what the cuts are shares of."""
+    return tuple(_earlier(one, backtest, whole) for one in backtest.of(backtest.ours) if one.run == run)
 
 
-def _earlier(outcome: Outcome, backtest: Backtest) -> str:
+def _earlier(outcome: Outcome, backtest: Backtest, whole: str) -> str:
     share = SHARES.get(outcome.cut, f"{outcome.cut:.0%}")
     said = value_text(outcome.predicted)
     if outcome.has_band:
@@ -75,7 +82,7 @@ def _earlier(outcome: Outcome, backtest: Backtest) -> str:
         f" The last value then was {difference_text(others[0].predicted - outcome.actual)} off." if others else ""
     )
     return (
-        f"Had you asked at {share} of this run, the answer for its end had been {said};"
+        f"Had you asked at {share} of {whole}, the answer for its end had been {said};"
         f" {value_text(outcome.actual)} came{verdict}.{rival}"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scalerl.report.sentences import price_text
 from scalerl.report.table import (
     Cell,
     Column,
@@ -246,10 +247,12 @@ def _saturation_cell(budget: Budget) -> Cell:
 
 
 def _budget_note(budget: Budget) -> str:
+    price = "" if budget.cost_per_unit is None else f" Compute costs {price_text(budget)}."
     more = f"{compute_text(budget.spend.compute)} more {UNIT_NAMES[budget.fit.curve.unit]}"
     return (
         f"The next step is {more}; the advice is to continue if that gains {budget.worthwhile_gain:g} with"
         " probability 50% or more (in brackets). A run saturates where another tenth of its compute gains less."
+        f"{price}"
     )
 
 

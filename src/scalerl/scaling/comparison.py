@@ -10,9 +10,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from scalerl.errors import InputError
-from scalerl.scaling.curve import UNITS, Curve, Unit, Vector
+from scalerl.scaling.curve import UNIT_NAMES, UNITS, Curve, Unit, Vector
 from scalerl.scaling.estimate import LEVEL, Estimate, estimate
 from scalerl.scaling.fit import Fit, Method, fit
+from scalerl.scaling.forecast import too_far
+from scalerl.scaling.number_text import compute_text
 from scalerl.scaling.pairing import PairedDifference, paired_difference
 from scalerl.scaling.reach import reached, until_the_horizon
 from scalerl.scaling.seeds import Recipe, recipe, spread_between_runs
@@ -32,7 +34,7 @@ class Crossing:
 
     `probability` is that of a crossing between `since` and `until`. `compute` is where the curves of these very
     runs cross, with an interval that also holds how far other runs of the recipes may differ; None where fewer than
-    half of the draws cross.
+    half of the draws cross, or where the curves of these very runs do not.
     """
 
     compute: Estimate | None
@@ -135,7 +137,7 @@ def compare(
         spread=spread,
         margin=margin,
         level=level,
-        warnings=_warnings(by_unit[0]),
+        warnings=(*_warnings(by_unit[0]), *_too_far(by_unit, at)),
     )
 
 
@@ -152,10 +154,13 @@ def _recipes(
 
 def _pairs(recipes: Sequence[Recipe], at: float | None, margin: float, level: float) -> list[Pair]:
     """Every pair, at the named compute or at the furthest that a run reached."""
-    longest = [one.longest for one in recipes]
-    where = max(run.last_compute for run in longest) if at is None else at
-    paths = [Paths.of(one, until_the_horizon(*longest)) for one in recipes]
+    where = _where(recipes, at)
+    paths = [Paths.of(one, until_the_horizon(*(one.longest for one in recipes))) for one in recipes]
     return [_pair(*two, where, margin, level) for two in combinations(paths, 2)]
+
+
+def _where(recipes: Sequence[Recipe], at: float | None) -> float:
+    return max(one.longest.last_compute for one in recipes) if at is None else at
 
 
 def _common_units(groups: Sequence[Sequence[Curve]]) -> tuple[Unit, ...]:
@@ -275,3 +280,13 @@ def _warnings(recipes: Sequence[Recipe]) -> tuple[str, ...]:
     if all(len(one.fits) == 1 for one in recipes):
         words.append("one run each: how far runs of one recipe differ is not measured here but taken as usual")
     return tuple(dict.fromkeys(words))
+
+
+def _too_far(by_unit: Sequence[Sequence[Recipe]], at: float | None) -> tuple[str, ...]:
+    """Warnings about recipes that are compared further out than was ever back-tested, on any unit."""
+    words: list[str] = []
+    for recipes in by_unit:
+        where = _where(recipes, at if recipes is by_unit[0] else None)
+        place = f"at {compute_text(where)} {UNIT_NAMES[recipes[0].longest.unit]} the forecast of"
+        words += [warning for one in recipes for warning in too_far(f"{place} {one.name}", where, one.longest)]
+    return tuple(words)

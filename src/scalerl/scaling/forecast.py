@@ -14,6 +14,7 @@ from scalerl.scaling.draws import generator
 from scalerl.scaling.estimate import LEVEL, estimate, tails
 from scalerl.scaling.fit import Fit, Method, fit
 from scalerl.scaling.noise import noise
+from scalerl.scaling.number_text import ratio_text
 from scalerl.scaling.reach import reached, until_the_horizon
 
 TESTED_FACTOR = 4.0
@@ -148,17 +149,21 @@ def target(fitted: Fit, value: float, *, level: float = LEVEL) -> Target:
     )
 
 
+def too_far(what: str, compute: float, fitted: Curve) -> tuple[str, ...]:
+    """A warning that something looks further out than was ever back-tested; nothing where it does not."""
+    factor = compute / fitted.last_compute
+    if factor <= TESTED_FACTOR:
+        return ()
+    limit = ratio_text(TESTED_FACTOR)
+    return (f"{what} looks {ratio_text(factor)} as far as the fit; beyond {limit} nothing was judged",)
+
+
 def _or_never(compute: float) -> float | None:
     return float(compute) if np.isfinite(compute) else None
 
 
 def _warnings(fitted: Fit, at: Sequence[float]) -> tuple[str, ...]:
-    words: list[str] = []
-    furthest = max(at, default=0.0) / fitted.fitted.last_compute
-    if furthest > TESTED_FACTOR:
-        words.append(
-            f"this looks {furthest:.3g} times as far as the fit; beyond {TESTED_FACTOR:g} nothing was judged"
-        )
+    words = list(too_far("this", max(at, default=0.0), fitted.fitted))
     if fitted.method != "posterior":
         words.append(f"the bands of {fitted.method} hold only the doubt about its parameters: they are too narrow")
     return tuple(words)
