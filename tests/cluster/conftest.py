@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # read when Ray is imported: loopback only
+os.environ.setdefault("RAY_worker_niceness", "0")  # else whatever runs beside the test starves its workers
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from importlib import util

@@ -18,6 +18,8 @@ LOCAL_CPUS = 8
 """What a cluster started here counts: its processes share the cores, Ray only keeps the books."""
 OFF_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Ray's switch for addresses other than the loopback, on every system, whatever its name says."""
+NICENESS = "RAY_worker_niceness"
+"""Ray starts its workers as background work, 15, which whatever else a machine does can starve for minutes."""
 STORE_BYTES = 512 << 20
 """On machines without GPUs, whose models are small; elsewhere Ray takes its share of the memory."""
 
@@ -29,6 +31,8 @@ def joined(address: str | None, runtime: RuntimeSection) -> Generator[None]:
         _require_authentication()
     else:
         os.environ[OFF_LOOPBACK] = "0"  # Ray reads it when it is imported
+    if address is None:
+        os.environ.setdefault(NICENESS, "0")  # here the workers are the run
     import ray
     from ray.exceptions import RayError
 
