@@ -10,7 +10,7 @@ from scalerl.sandbox import unavailable
 
 NAMES = [
     *("python", "cores", "memory", "torch", "gpu", "transformers", "ray", "vllm"),
-    *("math-verify", "reasoning-gym", "pyarrow", "sandbox"),
+    *("math-verify", "reasoning-gym", "pyarrow", "gguf", "tensorboard", "wandb", "sandbox"),
 ]
 
 

@@ -47,6 +47,9 @@ def parts() -> tuple[Part, ...]:
         _package("math-verify", 'task.kind = "maths"', "maths"),
         _package("reasoning-gym", 'task.kind = "gym"', "gym"),
         _package("pyarrow", "datasets in parquet and arrow files", "parquet"),
+        _package("gguf", "models in GGUF files", "gguf"),
+        _package("tensorboard", "log.tensorboard, and reading TensorBoard's logs", "tensorboard"),
+        _package("wandb", "log.wandb", "wandb"),
         Part(name="sandbox", enables='task.kind = "code"', look=_sandbox),
     )
 

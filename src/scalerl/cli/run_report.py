@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,29 @@ def write_run_report(run: Path) -> Path | None:
     place.parent.mkdir(exist_ok=True)
     write_page(page, place)
     return place
+
+
+def why_no_report(run: Path) -> str:
+    """What a run lacks for a page, for people."""
+    from scalerl.readers import read_all
+    from scalerl.readers.run_directory import EVALS
+    from scalerl.run.directory import Run
+    from scalerl.scaling.curve import FEWEST_POINTS
+
+    needed = f"{FEWEST_POINTS} are needed in the first half of the compute; evaluation.every sets how often"
+    per_task = Counter(record["task"] for record in Run.read(run).records(EVALS))
+    num = max(per_task.values(), default=0)
+    if num < FEWEST_POINTS:
+        return f"{num} {'evaluation' if num == 1 else 'evaluations'}, {needed}"
+    try:
+        curves = read_all(run)
+    except InputError as problem:
+        return str(problem)
+    until = max(curve.last_compute for curve in curves) / 2
+    num_seen = max(int(curve.is_between(None, until).sum()) for curve in curves)
+    if num_seen >= FEWEST_POINTS:
+        return "no law can be fitted to the evaluations in the first half of the compute"
+    return f"{num} evaluations, {num_seen} of them early enough, {needed}"
 
 
 def _cut(curves: Sequence[Curve], kept: Mapping[str, Kept]) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import signal
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import typer
 from typer import Argument, Option
 
 from scalerl.cli.dry_run import check_files, check_place
-from scalerl.cli.run_report import write_run_report
+from scalerl.cli.run_report import why_no_report, write_run_report
 from scalerl.cli.unread import unread_is_fine
 from scalerl.errors import InputError
 
@@ -185,29 +184,7 @@ def _stopped(started: Started) -> str:
 
 def _report(run: Path) -> str:
     page = write_run_report(run)
-    return f"no report: {_why_no_report(run)}" if page is None else f"report: {page}"
-
-
-def _why_no_report(run: Path) -> str:
-    from scalerl.readers import read_all
-    from scalerl.readers.run_directory import EVALS
-    from scalerl.run.directory import Run
-    from scalerl.scaling.curve import FEWEST_POINTS
-
-    needed = f"{FEWEST_POINTS} are needed in the first half of the compute; evaluation.every sets how often"
-    per_task = Counter(record["task"] for record in Run.read(run).records(EVALS))
-    num = max(per_task.values(), default=0)
-    if num < FEWEST_POINTS:
-        return f"{num} {'evaluation' if num == 1 else 'evaluations'}, {needed}"
-    try:
-        curves = read_all(run)
-    except InputError as problem:
-        return str(problem)
-    until = max(curve.last_compute for curve in curves) / 2
-    num_seen = max(int(curve.is_between(None, until).sum()) for curve in curves)
-    if num_seen >= FEWEST_POINTS:
-        return "no law can be fitted to the evaluations in the first half of the compute"
-    return f"{num} evaluations, {num_seen} of them early enough, {needed}"
+    return f"no report: {why_no_report(run)}" if page is None else f"report: {page}"
 
 
 class _Stopping:
