@@ -39,6 +39,8 @@ class Verdict:
     error: str = ""
     kind: str = ""
     """Why, in a word or two, where a task tells: of code one of `VERDICT_KINDS`."""
+    reason: str = field(default="", compare=False)
+    """Why, in a line for people; two verdicts that differ only in it are the same."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

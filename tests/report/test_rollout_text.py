@@ -2,11 +2,13 @@
 
 import re
 from html.parser import HTMLParser
+from io import StringIO
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from scalerl.pipeline.measures import Answered
 from scalerl.pipeline.scoring import scored
@@ -18,6 +20,7 @@ from scalerl.report.rollout_page import rollout_page
 from scalerl.report.rollout_reading import Recorded
 from scalerl.report.rollout_score import verdict_table
 from scalerl.report.rollout_table import summary_table
+from scalerl.report.rollout_terminal import show_rollout
 from scalerl.report.rollout_text import Tags, pieces, visible
 
 PHRASE = Tags(close="</think>", phrase="Time is up. </think>")
@@ -113,6 +116,15 @@ def test_kinds_of_verdicts_are_told():
     page = page_of(*(recorded(kind(name)) for name in ("passed", "time", "runtime error")))
     assert [one["data-verdict"] for one in Tree(page).of("article")] == ["right", "time", "runtime error"]
     assert {"=time", "=runtime error", "=right"} <= {one.get("value") for one in Tree(page).of("option")}
+
+
+def test_the_reason_of_a_verdict_is_shown():
+    one = recorded(rollout(verdict=Verdict(score=0.0, passed=False, kind="wrong", reason=f"printed {EVIL}")))
+    out = Console(file=StringIO(), width=100)
+    show_rollout(out, one, PHRASE)
+    assert "  reason    printed " in out.file.getvalue()
+    page = page_of(one, recorded(kind("time")))
+    assert page.count("<dt>reason</dt>") == 1 and EVIL not in page
 
 
 def test_kinds_of_verdicts_have_columns_in_a_fixed_order():

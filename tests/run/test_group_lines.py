@@ -20,6 +20,9 @@ ANSWERS = (
 )
 
 
+VERDICTS = st.builds(Verdict, score=SCORES, passed=st.booleans(), error=TEXT, kind=TEXT, reason=TEXT)
+
+
 @st.composite
 def rollouts(draw):
     length = draw(st.integers(0, 12))
@@ -31,7 +34,7 @@ def rollouts(draw):
         ending=draw(st.sampled_from(["stopped", "truncated"])),
         is_interrupted=draw(st.booleans()),
         text=draw(TEXT),
-        verdict=draw(st.none() | st.builds(Verdict, score=SCORES, passed=st.booleans(), error=TEXT, kind=TEXT)),
+        verdict=draw(st.none() | VERDICTS),
         reward=draw(SCORES),
     )
 

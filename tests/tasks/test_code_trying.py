@@ -24,7 +24,7 @@ class Sandbox:
 
 
 RIGHT, OTHER = Outcome(kind="done", stdout="1\n"), Outcome(kind="done", stdout="2\n")
-ERROR, LATE = Outcome(kind="error"), Outcome(kind="time")
+ERROR, LATE = Outcome(kind="error"), Outcome(kind="time", detail="longer than 4 s")
 BROKEN = Outcome(kind="broken", detail="the worker is gone")
 
 
@@ -51,6 +51,30 @@ def test_all_or_a_share_of_five_tests(outcomes, kind, score, num_run, share, num
     assert tried(*outcomes) == (Verdict(score=score, passed=passed, kind=kind), num_run)
     whole = Verdict(score=pytest.approx(share), passed=passed, kind=kind)
     assert tried(*outcomes, credit="share") == (whole, num_run_for_share)
+
+
+HOSTILE = Outcome(kind="done", stdout="\x1b[2J\ud800" + "x" * 10_000)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "entry", "reason"),
+    [
+        ([RIGHT] * 3, "", ""),
+        ([RIGHT, OTHER, ERROR], "", "test 2 of 3: given '7\\n8', expected '1', printed '2'"),
+        ([RIGHT, RIGHT, LATE], "", "test 3 of 3: given '7\\n8': longer than 4 s"),
+        ([Outcome(kind="done", result="[2]")], "f", "test 1 of 3: given '[7]', expected '1', returned '[2]'"),
+        ([HOSTILE], "", f"test 1 of 3: given '7\\n8', expected '1', printed '\\x1b[2J\\ud800{'x' * 65} …'"),
+        ([Outcome(kind="error", detail="Odd: a\nb" + "c" * 300)], "", f"given '7\\n8': Odd: a\\nb{'c' * 132} …"),
+    ],
+)
+def test_the_reason_tells_of_the_first_test_that_failed(outcomes, entry, reason):
+    """In one line that any terminal and any file can take, whatever a program printed."""
+    suite = Suite(trials=(Trial(given="[7]" if entry else "7\n8\n", expected="1"),) * 3, entry=entry)
+    for credit in ("all", "share"):
+        run = Sandbox(*outcomes, RIGHT, RIGHT).run
+        told = Trying(run=run, section=Section(path="x", credit=credit)).verdict("pass", suite).reason
+        assert told.endswith(reason) and bool(told) == bool(reason)
+        assert told.isprintable() and len(told.encode()) < 300
 
 
 @pytest.mark.parametrize("credit", ["all", "share"])

@@ -197,6 +197,8 @@ def test_close_leaves_out_what_nobody_has_begun_to_judge():
     task = Meeting(2)
     judge = Judge(task)
     first, second, third = (judge.begin(PROMPT, Answer(text="1")) for _ in range(3))
+    while not first.running():
+        time.sleep(0.01)
     threading.Timer(0.3, lambda: task.barrier.wait(timeout=60)).start()
     judge.close()
     assert first.done() and not first.cancelled() and second.cancelled() and third.cancelled()

@@ -68,9 +68,24 @@ def problem(rollout: Rollout) -> str:
     return "" if rollout.verdict is None else rollout.verdict.error
 
 
+def reason(rollout: Rollout) -> str:
+    """Why the judge said so, where the task tells."""
+    return "" if rollout.verdict is None else rollout.verdict.reason
+
+
 def expected(answer: Any) -> str:  # noqa: ANN401 - anything that JSON can hold
-    """What the judge compares with."""
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    """What the judge compares with.
+
+    >>> expected("7"), expected({"tests": "b4d822d8"}), expected([1, 2])
+    ('7', 'tests b4d822d8', '[1, 2]')
+    """
+    match answer:
+        case str():
+            return answer
+        case {"tests": str(digest)}:  # of a programming problem
+            return f"tests {digest}"
+        case _:
+            return json.dumps(answer, ensure_ascii=False)
 
 
 def between(values: NDArray[np.int32]) -> str:

@@ -10,7 +10,7 @@ import scalerl
 from scalerl.pipeline.scoring import by_number
 from scalerl.report.html_parts import heading, paragraph, section, table_part
 from scalerl.report.page_style import STYLE
-from scalerl.report.rollout_facts import expected, facts, problem, title, verdict
+from scalerl.report.rollout_facts import expected, facts, problem, reason, title, verdict
 from scalerl.report.rollout_page_style import SCRIPT
 from scalerl.report.rollout_page_style import STYLE as OWN_STYLE
 from scalerl.report.rollout_reading import Recorded
@@ -88,6 +88,7 @@ def _article(one: Recorded, tags: Tags) -> str:
         ("prompt", _pre(prompt.text)),
         ("answer", f"<pre>{''.join(_piece(piece) for piece in pieces(rollout, tags))}</pre>"),
         ("expected", _pre(expected(prompt.answer))),
+        *([("reason", _pre(reason(rollout)))] if reason(rollout) else []),
         *([("error", _pre(problem(rollout)))] if problem(rollout) else []),
     ]
     inside = "".join(f"<dt>{name}</dt><dd>{part}</dd>" for name, part in rows)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from scalerl.report.rollout_facts import expected, facts, problem, title
+from scalerl.report.rollout_facts import expected, facts, problem, reason, title
 from scalerl.report.rollout_reading import Recorded
 from scalerl.report.rollout_text import Kind, Piece, Tags, pieces, visible
 from scalerl.report.terminal import WIDEST_TEXT
@@ -29,6 +29,8 @@ def show_rollout(out: Console, one: Recorded, tags: Tags) -> None:
     for piece in pieces(rollout, tags):
         _show(out, piece.kind, _clipped(piece), _STYLES[piece.kind])
     _show(out, "expected", expected(one.group.prompt.answer), "dim")
+    if reason(rollout):
+        _show(out, "reason", reason(rollout), "")
     if problem(rollout):
         _show(out, "error", problem(rollout), "yellow")
     _show(out, "", facts(one), "green" if rollout.passed else "red")

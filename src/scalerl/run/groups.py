@@ -96,8 +96,8 @@ def _rollout_of(record: Mapping[str, Any]) -> Rollout:
 
 
 def _verdict_record(verdict: Verdict) -> dict[str, Any]:
-    kind = {"kind": verdict.kind} if verdict.kind else {}
-    return {"score": _written(verdict.score), "passed": verdict.passed, "error": verdict.error, **kind}
+    told = {name: word for name in ("kind", "reason") if (word := getattr(verdict, name))}
+    return {"score": _written(verdict.score), "passed": verdict.passed, "error": verdict.error, **told}
 
 
 def _verdict_of(record: Mapping[str, Any]) -> Verdict:
@@ -106,6 +106,7 @@ def _verdict_of(record: Mapping[str, Any]) -> Verdict:
         passed=record["passed"],
         error=record["error"],
         kind=record.get("kind", ""),
+        reason=record.get("reason", ""),
     )
 
 

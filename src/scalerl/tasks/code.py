@@ -58,7 +58,7 @@ class Code:
         """Run the program in the answer's last fenced block against the tests of the prompt."""
         program = last_block(answer.text)
         if program is None or not program.strip():
-            return Verdict(score=0.0, passed=False, kind=WRONG)
+            return Verdict(score=0.0, passed=False, kind=WRONG, reason="the answer has no fenced program")
         try:
             suite = self._suite(prompt)
             return Trying(run=self._run, section=self.section).verdict(program, suite)

@@ -15,6 +15,8 @@ from scalerl.tasks.same_output import parsed, same_stdout, same_value
 
 MOST_LATE = 2
 """Tests of one program that may run out of time; the rest then counts as failed and is not run."""
+MOST_LETTERS = 70
+"""Of what was given, expected and found, each, in the reason of a verdict."""
 SPARE_BYTES = 1 << 16
 """Output beyond twice the expected one that a program may always make."""
 PRELUDE = (
@@ -51,23 +53,27 @@ class Trying:
         by it.
         """
         kinds: list[str] = []
+        reason = ""
         end = self.clock() + self.section.answer_seconds
         for trial in suite.trials:
             if self.clock() >= end:
                 kinds.append("time")
+                reason = reason or f"{self.section.answer_seconds:g} s of the answer were over before the next test"
                 break
             outcome = self.run(self._job(program, suite, trial))
             kind = _kind(outcome, suite, trial)
             if kind == BROKEN:
                 return broken(outcome.detail or "the sandbox failed")
             kinds.append(kind)
+            if kind != PASSED and not reason:
+                reason = f"test {len(kinds)} of {len(suite.trials)}: {_seen(outcome, suite, trial)}"
             is_lost = kind != PASSED and self.section.credit == "all"
             if is_lost or kinds.count("time") == MOST_LATE:
                 break
         first = next((kind for kind in kinds if kind != PASSED), PASSED)
         share = kinds.count(PASSED) / len(suite.trials)
         score = share if self.section.credit == "share" else float(first == PASSED)
-        return Verdict(score=score, passed=first == PASSED, kind=first)
+        return Verdict(score=score, passed=first == PASSED, kind=first, reason=reason)
 
     def _job(self, program: str, suite: Suite, trial: Trial) -> Job:
         least = Limits()
@@ -95,6 +101,25 @@ def _kind(outcome: Outcome, suite: Suite, trial: Trial) -> str:
     except Exception:  # else a program could print itself out of the loss
         return WRONG
     return PASSED if is_right else WRONG
+
+
+def _seen(outcome: Outcome, suite: Suite, trial: Trial) -> str:
+    """What a test that failed showed, in a line; output of a program may be anything."""
+    given = f"given {_short(trial.given)}"
+    if outcome.kind != "done":
+        return f"{given}: {_short(outcome.detail, 2 * MOST_LETTERS)[1:-1]}"
+    found = f"returned {_short(outcome.result or '')}" if suite.entry else f"printed {_short(outcome.stdout)}"
+    return f"{given}, expected {_short(trial.expected)}, {found}"
+
+
+def _short(text: str, most: int = MOST_LETTERS) -> str:
+    r"""In quotes, on one line, without what a terminal or a file could trip over.
+
+    >>> _short("1\n2\n")
+    "'1\\n2'"
+    """
+    text = text.strip()
+    return repr(text if len(text) <= most else f"{text[:most]} …")
 
 
 def _returned(outcome: Outcome, suite: Suite, trial: Trial) -> bool:

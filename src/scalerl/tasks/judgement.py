@@ -7,7 +7,7 @@ import math
 from scalerl.records import Prompt, Verdict
 from scalerl.tasks.task import Answer, Task
 
-MAX_LETTERS = 300  # of an error
+MAX_LETTERS = 300  # of an error or a reason
 
 
 def judgement(task: Task, prompt: Prompt, answer: Answer) -> Verdict:
@@ -26,7 +26,11 @@ def checked(verdict: object) -> Verdict:
         return failure(f"the judge gave the score {verdict.score!r}; expected 0 to 1")
     # A judge that works with numpy gives its kinds of numbers, which JSON cannot hold.
     return Verdict(
-        score=float(verdict.score), passed=bool(verdict.passed), error=str(verdict.error), kind=str(verdict.kind)
+        score=float(verdict.score),
+        passed=bool(verdict.passed),
+        error=str(verdict.error),
+        kind=str(verdict.kind),
+        reason=str(verdict.reason)[:MAX_LETTERS],
     )
 
 

@@ -63,6 +63,7 @@ class Judge:
             self._threads.shutdown(wait=False, cancel_futures=True)
             while wait(tuple(self._begun), PATIENCE_SECONDS).not_done:
                 self._break_off()  # more than once: who is between two questions starts anew
+            self._threads.shutdown()  # nobody is at work: they end at once
             self._threads = None
         for process in self._processes:
             process.close()
