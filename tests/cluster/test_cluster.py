@@ -61,7 +61,7 @@ def test_two_generators_keep_the_bound_over_many_steps(two_nodes, recipe, tmp_pa
 
 
 def test_a_generator_that_hangs_is_replaced_in_time(two_nodes, recipe, tmp_path):
-    chosen = recipe("steps=25", "evaluation.every=25", "runtime.answer_seconds=8", "runtime.update_seconds=8")
+    chosen = recipe("steps=25", "evaluation.every=25", "runtime.answer_seconds=20", "runtime.update_seconds=20")
     began = time.monotonic()
     _, killer, *_ = trained(chosen, tmp_path / "run", {3: "hang"})
     assert killer.steps[-1][1]["cluster/generators_replaced"] >= 1

@@ -26,7 +26,6 @@ from scalerl.run.directory import is_run
 place = Path(sys.argv[1])
 begin = resume if is_run(place) else start
 with begin(load("demo", sys.argv[2:]), place, lambda _: (), lambda: False) as started:
-    print("begun", flush=True)
     started.loop.run()
 """
 
@@ -45,10 +44,11 @@ def finished(place):
     assert child.returncode == 0, said.decode()
 
 
-def killed(place, seconds):
-    """Kill a run so long after it has begun to train; true where it was still running then."""
+def killed(place, step, seconds):
+    """Kill a run so long after it has written a step; true where it was still running then."""
     child = launched(place)
-    child.stdout.readline()
+    while child.poll() is None and num_steps(place) < step:
+        time.sleep(0.01)
     time.sleep(seconds)
     was_running = child.poll() is None
     child.kill()
@@ -56,13 +56,17 @@ def killed(place, seconds):
     return was_running
 
 
+def num_steps(place):
+    metrics = place / "metrics.jsonl"
+    return metrics.read_bytes().count(b"\n") if metrics.exists() else 0
+
+
 def test_a_run_killed_again_and_again_ends_like_one_that_was_not(tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    begin = time.monotonic()
     finished(whole)
     chance = random.Random(0)
-    span = (time.monotonic() - begin) / NUM_KILLS / 2
-    num_killed = sum(killed(parts, chance.uniform(0, span)) for _ in range(NUM_KILLS))
+    steps = sorted(chance.choices(range(10), k=NUM_KILLS))
+    num_killed = sum(killed(parts, step, chance.uniform(0, 0.3)) for step in steps)
     assert num_killed >= min(3, NUM_KILLS)
     finished(parts)
     assert same_weights(whole, parts)

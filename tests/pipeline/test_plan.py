@@ -177,14 +177,18 @@ def test_shares_are_shares(case):
 
 @given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 4), st.integers(1, 8), SPEEDS, SPEEDS)
 @settings(deadline=None)
-def test_more_generators_never_slow_down_answers_of_one_length(prompts, samples, k, slots, written, trained):
+def test_many_generators_are_never_slower_than_one_at_answers_of_one_length(
+    prompts, samples, k, slots, written, trained
+):
+    """One more can cost a little where answers run ahead, as groups fall into other batches; else it never does."""
     work = Workload(prompts=prompts, samples=samples, lengths=Lengths(kind="constant", mean=64))
     rates = Rates(generation=((slots, written),), training=((1, trained),), update_seconds=0.5)
     times = [
         predict(Layout(generators=n, trainers=1, slots=slots, k=k), rates, work, steps=40).seconds
         for n in range(1, 6)
     ]
-    assert all(more <= fewer * (1 + 1e-6) for fewer, more in pairwise(times))
+    assert max(times) <= times[0] * (1 + 1e-6)
+    assert k > 0 or all(more <= fewer * (1 + 1e-6) for fewer, more in pairwise(times))
 
 
 def test_twice_as_fast_in_everything_takes_half_the_time():

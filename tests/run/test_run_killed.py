@@ -12,7 +12,7 @@ import pytest
 from scalerl.run import Run
 
 HERE = Path(__file__).parent
-NUM_STEPS = 150
+NUM_STEPS = 1_000  # more than a run gets to between twenty kills, on the fastest of disks
 NUM_KILLS = 20
 
 

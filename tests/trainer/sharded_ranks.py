@@ -29,7 +29,7 @@ from scalerl.trainer.sharded_checkpoint import load, save
 from scalerl.trainer.sharding import shard
 from scalerl.trainer.step import Trainer
 
-SECONDS = 40
+SECONDS = 240
 COUNTS = (1, 2, 4)
 # eps as large as the gradient's rounding noise is small: without it the first AdamW step is the noise's sign
 RECIPE = Recipe(optimizer=Optimizer(rate=1e-2, warmup_steps=2, eps=1e-4, max_norm=0.5, micro_batch_tokens=32))

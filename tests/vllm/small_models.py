@@ -20,7 +20,7 @@ from scalerl.rollout.vllm.options import VllmOptions
 VOCABULARY, STOP, CLOSE, PHRASE = 64, 1, 2, (5, 6, 2)
 SHAPE = dict(
     vocab_size=VOCABULARY, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=2,
-    num_key_value_heads=1, head_dim=32, max_position_embeddings=512, initializer_range=0.1,
+    num_key_value_heads=1, head_dim=32, max_position_embeddings=2048, initializer_range=0.1,
     bos_token_id=None, eos_token_id=STOP, pad_token_id=0,
 )  # fmt: skip
 EXPERTS = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=48, decoder_sparse_step=1)
@@ -51,7 +51,7 @@ def options(folder, **more):
             "model": str(folder),
             "dtype": "float32",
             "is_fp32_head": True,
-            "max_model_len": 512,
+            "max_model_len": 2048,
             "max_sequences": 32,
         }
         | more

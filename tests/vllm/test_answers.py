@@ -195,7 +195,7 @@ def test_tokens_are_counted(run, vllm, limited_vllm):
 
 def test_what_vllm_would_do_differently_is_refused(run, vllm):
     with pytest.raises(InputError, match="max_model_len"):
-        run(vllm.answer(numbers(*([3] * 500)), 0, 1.0))
+        run(vllm.answer(numbers(*([3] * 2040)), 0, 1.0))
     with pytest.raises(InputError, match="temperature"):
         run(vllm.answer(numbers(3), 0, 0.0))
 

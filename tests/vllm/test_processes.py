@@ -111,7 +111,7 @@ def test_a_closed_engine_leaves_no_process_and_fails_what_waits(run, folder):
             await engine.answer(numbers(3), 0, 1.0)
         await engine.close()
 
-    engine = started(run, folder, Limits(answer=400, stops=()))
+    engine = started(run, folder, Limits(answer=2000, stops=()))
     processes = engines(os.getpid())
     assert processes and all(is_running(one) for one in processes)
     run(closed())
@@ -133,7 +133,7 @@ def test_an_engine_that_died_fails_its_answers(run, folder):
             await engine.take_up(1, folder / "model.safetensors", timeout=10)
         await engine.close()
 
-    engine = started(run, folder, Limits(answer=400, stops=()))
+    engine = started(run, folder, Limits(answer=2000, stops=()))
     run(killed())
 
 

@@ -85,9 +85,9 @@ class Verifiers:
         handed.verifier.heard = time.monotonic()
         return found
 
-    def is_late(self, handed: _Handed) -> bool:
+    def is_late(self, handed: _Handed, now: float) -> bool:
         """Whether its verifier has said nothing for too long, to these groups or to others before them."""
-        return time.monotonic() > max(handed.since, handed.verifier.heard) + self._limits.update
+        return now > max(handed.since, handed.verifier.heard) + self._limits.update
 
     def replace(self, handed: _Handed, reason: str) -> None:
         """End the verifier that these groups were handed to, and start another, unless that was done already."""
@@ -143,11 +143,12 @@ class ClusterCourt:
             self._hand_in(groups)
         if not self._handed:
             return []
+        now = time.monotonic()  # replacing one may take long, and others have answered by then
         patience = 0.0 if groups else LOOK_SECONDS
         done, _ = ray.wait(list(self._handed), num_returns=len(self._handed), timeout=patience, fetch_local=False)
         for call in done:
             self._fetch(call)
-        self._replace_hung()
+        self._replace_hung(now)
         found, self._judged = self._judged, []
         return [Hearing.over(group) for group in sorted(found, key=lambda group: group.admission)]
 
@@ -177,9 +178,9 @@ class ClusterCourt:
             self._hand_in(handed.groups)
         del self._handed[call]  # not before: what raises anything else ends the run, and these are in no other list
 
-    def _replace_hung(self) -> None:
+    def _replace_hung(self, now: float) -> None:
         for call, one in list(self._handed.items()):
-            if self._verifiers.is_late(one):
+            if self._verifiers.is_late(one, now):
                 self._verifiers.replace(one, "it has not answered in time")
                 self._hand_in(one.groups)
                 del self._handed[call]
