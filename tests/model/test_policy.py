@@ -79,7 +79,7 @@ def test_a_float32_head_is_nearer_the_truth_than_a_cast_after_the_product(tokens
     errors = []
     for is_fp32 in (True, False):
         ours = Policy(half, is_fp32_head=is_fp32)
-        errors.append(float((ours.log_probs(hidden, tokens.flatten(), 1.0)[0] - exact).square().mean().sqrt()))
+        errors.append((ours.log_probs(hidden, tokens.flatten(), 1.0)[0] - exact).square().mean().sqrt().item())
     assert errors[0] < errors[1]
 
 
