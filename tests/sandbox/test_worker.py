@@ -1,6 +1,7 @@
 """Workers that die, hang, talk nonsense or lose their owner cost what they were doing and nothing else."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def test_a_worker_that_died_idle_is_replaced():
 
 
 def test_a_worker_that_is_killed_at_work_costs_nothing_but_time():
-    with Sandbox() as sandbox, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, Sandbox() as sandbox:
         before = set(workers())
         asked = pool.submit(
             sandbox.run, Job(source="import time\ntime.sleep(3)\nprint(1)", limits=Limits(seconds=60))
@@ -80,7 +81,7 @@ def test_a_worker_that_is_killed_at_work_costs_nothing_but_time():
 
 
 def test_the_kernel_takes_workers_first_and_dumps_no_program():
-    with Sandbox() as sandbox, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, Sandbox() as sandbox:
         before = set(workers())
         asked = pool.submit(sandbox.run, Job(source="import time\ntime.sleep(500)", limits=Limits(seconds=1000)))
         wait_until(lambda: len(set(workers()) - before) == WHOLE)
@@ -96,7 +97,7 @@ def test_the_kernel_takes_workers_first_and_dumps_no_program():
 
 
 def test_closing_breaks_off_what_runs():
-    with Sandbox() as sandbox, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, Sandbox() as sandbox:
         before = set(workers())
         asked = pool.submit(sandbox.run, Job(source="import time\ntime.sleep(500)", limits=Limits(seconds=1000)))
         wait_until(lambda: len(set(workers()) - before) == WHOLE)
@@ -106,18 +107,48 @@ def test_closing_breaks_off_what_runs():
         wait_until(lambda: not set(workers()) - before)
 
 
+FORKED = """
+import os
+from scalerl.sandbox import Job, Sandbox
+with Sandbox() as sandbox:
+    print(sandbox.run(Job(source="print('before')")).stdout, end="", flush=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            sandbox.run(Job(source=""))
+        except RuntimeError as error:
+            print(error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(sandbox.run(Job(source="print('after')")).stdout, end="")
+"""
+
+
+CROWDED = """
+import os, resource
+from scalerl.sandbox import Job, Sandbox
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+crowd = [os.dup(0) for _ in range(2000)]
+with Sandbox() as sandbox:
+    print(sandbox.run(Job(source="print('fine')")).stdout, end="")
+"""
+
+
+def printed(script):
+    asked = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    return asked.stdout.splitlines()
+
+
 def test_a_sandbox_belongs_to_one_process():
-    with Sandbox() as sandbox:
-        sandbox.run(FINE)
-        child = os.fork()
-        if child == 0:
-            try:
-                sandbox.run(FINE)
-            except RuntimeError:
-                os._exit(7)
-            os._exit(0)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-        assert sandbox.run(FINE).stdout == "fine\n"
+    """In a process of its own: a fork of this one, with the threads of every test before, may stand still."""
+    assert printed(FORKED) == ["before", "this sandbox belongs to another process", "after"]
+
+
+def test_a_process_may_have_thousands_of_files_open():
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 2100:
+        pytest.skip("not on this machine")
+    assert printed(CROWDED) == ["fine"]
 
 
 def test_where_bubblewrap_fails_the_sandbox_is_broken_and_says_why(pretend):

@@ -71,9 +71,11 @@ class Sandbox:
         return outcome
 
     def _worker(self, *, fresh: bool) -> Worker:
+        if self._process_id != os.getpid():  # a fork, in which the lock may be held for ever
+            raise RuntimeError("this sandbox belongs to another process")
         with self._lock:
-            if self._is_closed or self._process_id != os.getpid():
-                raise RuntimeError("this sandbox is closed, or belongs to another process")
+            if self._is_closed:
+                raise RuntimeError("this sandbox is closed")
             worker = self._idle.pop() if self._idle and not fresh else None
         worker = worker or self._starter.submit(Worker).result()
         with self._lock:

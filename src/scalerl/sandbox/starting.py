@@ -76,8 +76,9 @@ def _map_users(told: bytes) -> None:
 
 def _told(info: int) -> bytes:
     """What comes out of a pipe until it ends, as far as that is soon."""
-    told, part = b"", b" "
-    while part and select.select([info], [], [], START_SECONDS)[0]:
+    told, part, ready = b"", b" ", select.poll()
+    ready.register(info, select.POLLIN)
+    while part and ready.poll(START_SECONDS * 1000):
         part = os.read(info, 4096)
         told += part
     return told
