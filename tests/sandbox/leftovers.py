@@ -1,6 +1,7 @@
 """Runs every hostile program once and prints what the host had before and has after, as JSON."""
 
 import ctypes
+import faulthandler
 import json
 import os
 import sys
@@ -105,6 +106,7 @@ def left(known):
 
 
 def main():
+    faulthandler.dump_traceback_later(300, exit=True)  # it takes 15 seconds
     ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with Sandbox() as sandbox:
         sandbox.run(Job(source=""))
@@ -114,6 +116,7 @@ def main():
             limits = replace(one.limits, seconds=0.5)
             outcome = sandbox.run(Job(source=one.source, entry=one.entry, limits=limits))
             print(f"{one.name}: {outcome.kind}", file=sys.stderr)
+            assert outcome.kind != "broken", outcome.detail
     print(json.dumps([before, host(), left(known)]))
 
 

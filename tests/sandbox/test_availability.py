@@ -15,7 +15,7 @@ ASK = "from scalerl.sandbox import require, unavailable\nprint(unavailable())\nr
 def asked(path, code=ASK):
     """What a fresh process says that finds commands in these folders only."""
     return subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PATH": path}, capture_output=True, text=True
+        [sys.executable, "-c", code], env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300
     )
 
 

@@ -49,7 +49,9 @@ def seen():
         port = server.getsockname()[1]
         socket.create_connection(("127.0.0.1", port)).close()  # from here it can be reached
         wall = command(shutil.which("bwrap"), interpreter(), has_root=False)
-        asked = subprocess.run([*wall, "-c", LOOK, str(port), abstract], capture_output=True, text=True)
+        asked = subprocess.run(
+            [*wall, "-c", LOOK, str(port), abstract], capture_output=True, text=True, timeout=120
+        )
     assert asked.returncode == 0, asked.stderr
     return json.loads(asked.stdout)
 

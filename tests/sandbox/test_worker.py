@@ -2,12 +2,13 @@
 
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,11 @@ def pretend(tmp_path, monkeypatch):
 
 def below(pid):
     """The processes below one, whichever of its threads started them."""
-    try:
-        lists = [(task / "children").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:  # it has just ended
-        return []
-    found = [int(one) for text in lists for one in text.split()]
+    found = []
+    with suppress(OSError):  # it has just ended
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # a thread has
+                found += map(int, (task / "children").read_text().split())
     return sorted({*found, *(inner for one in found for inner in below(one))})
 
 
@@ -85,7 +86,7 @@ def test_the_kernel_takes_workers_first_and_dumps_no_program():
         before = set(workers())
         asked = pool.submit(sandbox.run, Job(source="import time\ntime.sleep(500)", limits=Limits(seconds=1000)))
         wait_until(lambda: len(set(workers()) - before) == WHOLE)
-        own = sorted(set(workers()) - before)
+        own = set(workers()) - before
         program = next(pid for pid in own if not below(pid))
         status = Path(f"/proc/{program}/status")
         wait_until(lambda: "\nSeccomp:\t2\n" in status.read_text())  # it has given up all
@@ -169,6 +170,51 @@ def test_nonsense_instead_of_a_greeting_is_broken(pretend, nonsense):
         assert sandbox.run(FINE).kind == "broken"
 
 
+def test_a_worker_that_never_greets_is_given_up_and_no_program_is_blamed(pretend, monkeypatch, tmp_path):
+    monkeypatch.setattr(worker, "START_SECONDS", 1.0)
+    pretend(f"open({str(tmp_path / 'starts')!r}, 'a').write('x')\ntime.sleep(1000)")
+    with Sandbox() as sandbox:
+        assert sandbox.run(FINE).kind == "broken"
+    assert (tmp_path / "starts").read_text() == "xx"
+
+
+def test_closing_does_not_wait_for_starts_that_others_wait_for(pretend, monkeypatch, tmp_path):
+    monkeypatch.setattr(worker, "START_SECONDS", 3.0)
+    pretend(f"open({str(tmp_path / 'starts')!r}, 'a').write('x')\ntime.sleep(1000)")
+    with ThreadPoolExecutor(8) as pool, Sandbox() as sandbox:
+        asked = [pool.submit(sandbox.run, FINE) for _ in range(8)]
+        wait_until((tmp_path / "starts").exists)
+        sandbox.close()
+        assert all("closed" in str(one.exception(timeout=60)) for one in asked)
+    assert (tmp_path / "starts").read_text() == "x"
+
+
+ALONE = """
+from inside import frames
+if os.fork() == 0:
+    connection = socket.socket(fileno=number)
+    frames.send(connection, {{"ready": True}})
+    frames.receive(connection)
+    open({begun!r}, "w").close()
+    connection.recv(1)
+    open({ended!r}, "w").close()
+    os._exit(0)
+os.closerange(3, 1000)
+time.sleep(1000)
+"""
+
+
+def test_what_bubblewrap_cannot_take_along_is_closed_too(pretend, tmp_path):
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    pretend(ALONE.format(begun=str(begun), ended=str(ended)))
+    with ThreadPoolExecutor(1) as pool, Sandbox() as sandbox:
+        asked = pool.submit(sandbox.run, Job(source="", limits=Limits(seconds=100)))
+        wait_until(begun.exists)
+        sandbox.close()
+        assert "closed" in str(asked.exception(timeout=60))
+        wait_until(ended.exists)
+
+
 ANSWERS = """
 from inside import frames
 connection = socket.socket(fileno=number)
@@ -185,6 +231,7 @@ while True:
 @pytest.mark.parametrize("evil", [
     "sys.exit(1)",
     "time.sleep(1000)",
+    "[(connection.sendall(byte), time.sleep(1)) for byte in [b'\\0'] * 3 + [b'\\1'] + [b' '] * 200]",
     "answer['kind'] = 'passed'",
     "answer['stdout'] = 3",
     "answer['result'] = [1]",
@@ -215,16 +262,50 @@ time.sleep(1000)
 """
 
 
+@contextmanager
+def owner_of(script):
+    """A process that said that it is ready."""
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as owner:
+        try:
+            assert select.select([owner.stdout], [], [], 60)[0]
+            assert owner.stdout.readline() == b"ready\n"
+            yield owner
+        finally:
+            owner.kill()
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_when_the_owner_is_killed_nothing_is_left(number):
-    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert owner.stdout.readline() == b"ready\n"
-    wait_until(lambda: len(below(owner.pid)) == WHOLE + 2)  # one worker at work, and an idle one
-    left = below(owner.pid)
-    owner.send_signal(number)
-    owner.wait(60)
+    with owner_of(OWNER) as owner:
+        wait_until(lambda: len(below(owner.pid)) == WHOLE + 2)  # one worker at work, and an idle one
+        left = below(owner.pid)
+        owner.send_signal(number)
+        owner.wait(60)
     wait_until(lambda: not any(map(is_alive, left)))
-    owner.stdout.close()
+
+
+STOPS = """
+import time
+from scalerl.sandbox import Job, Sandbox, starting, worker
+def stop(*_, **__):
+    print("ready", flush=True)
+    time.sleep(1000)
+{moment} = stop
+Sandbox().run(Job(source=""))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root maps users")
+@pytest.mark.parametrize("moment", ["starting._map_users", "worker.Worker._receive"])
+def test_an_owner_killed_while_it_starts_a_worker_leaves_nothing(moment):
+    with owner_of(STOPS.format(moment=moment)) as owner:
+        wait_until(lambda: below(owner.pid))
+        left = below(owner.pid)
+        owner.kill()
+        owner.wait(60)
+    wait_until(lambda: not any(map(is_alive, left)))
 
 
 def test_an_interrupt_typed_at_the_terminal_does_not_reach_workers():

@@ -14,6 +14,7 @@ from scalerl.errors import InputError
 from scalerl.recipe.tasks import Chain, Maths, Mixture, Part
 from scalerl.recipe.tasks import Python as Section
 from scalerl.records import Prompt, Verdict
+from scalerl.tasks import apart
 from scalerl.tasks.apart import Apart
 from scalerl.tasks.building import task_of
 from scalerl.tasks.judging import Judge
@@ -276,6 +277,20 @@ def test_a_process_lost_while_idle_costs_no_answer(tmp_path):
         os.kill(int(place.read_text()), signal.SIGKILL)
         assert ends_within(10, int(place.read_text()))
         assert judge.judge_all([(PROMPT, Answer(text="fine"))] * 2) == [FINE, FINE]
+
+
+def test_a_process_that_takes_no_question_is_late(tmp_path, monkeypatch):
+    """A long one: a short one fits into the socket between."""
+    monkeypatch.setattr(apart, "STALL_SECONDS", 1)
+    task, place = evil(tmp_path, seconds=20), tmp_path / "pid"
+    with Judge(task) as judge:
+        judge.judge_all([(PROMPT, Answer(text=f"pid {place}"))])
+        os.kill(int(place.read_text()), signal.SIGSTOP)
+        verdicts = judge.judge_all(
+            [(PROMPT, Answer(text="fine " + "x" * (1 << 21))), (PROMPT, Answer(text="fine"))]
+        )
+    assert verdicts[0].error == "takes no question after 1 s"
+    assert verdicts[1] == FINE
 
 
 PARENT = """

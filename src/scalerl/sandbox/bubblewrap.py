@@ -9,6 +9,7 @@ from scalerl.sandbox.interpreter import Interpreter
 
 NOBODY = 65534
 INSIDE = Path(__file__).with_name("inside")
+_NAMESPACES = ("ipc", "pid", "net", "uts", "cgroup-try")  # and mounts, always
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _KEPT = ("SYS_ADMIN", "SETUID", "SETGID", "KILL")  # over its own namespaces only; programs have none
 _ENVIRONMENT = {
@@ -23,12 +24,18 @@ _ENVIRONMENT = {
 def command(bwrap: str, python: Interpreter, *, has_root: bool) -> list[str]:
     """The arguments that run `python` in a world of its own; what it is to run follows them.
 
-    With `has_root` its users are mapped by whoever starts it: root, and nobody, as whom programs run. Without it,
+    With `has_root` it is started in a user namespace that has root, and nobody, as whom programs run. Without it,
     there is only nobody.
     """
     return [
-        *(bwrap, "--unshare-all", "--unshare-user", "--as-pid-1", "--die-with-parent", "--new-session"),
-        *([] if has_root else ["--uid", str(NOBODY), "--gid", str(NOBODY)]),
+        *(
+            bwrap,
+            *(f"--unshare-{kind}" for kind in _NAMESPACES),
+            "--as-pid-1",
+            "--die-with-parent",
+            "--new-session",
+        ),
+        *([] if has_root else ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]),
         *("--clearenv", "--hostname", "sandbox", "--cap-drop", "ALL"),
         *chain.from_iterable(("--cap-add", f"CAP_{name}") for name in _KEPT),
         *_files(python),

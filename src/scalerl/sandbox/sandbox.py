@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 
 from scalerl.sandbox.job import Job, Outcome
-from scalerl.sandbox.starting import LostError
+from scalerl.sandbox.starting import LostError, StartError
 from scalerl.sandbox.worker import Worker
 
 
@@ -26,12 +27,12 @@ class Sandbox:
 
     def run(self, job: Job) -> Outcome:
         """Run one job and say how it ended; safe to call from many threads."""
-        try:
+        with suppress(LostError):
             return self._run(job, fresh=False)
-        except LostError:
-            pass
         try:
             return self._run(job, fresh=True)
+        except StartError as error:
+            return Outcome(kind="broken", detail=_tail(error))
         except LostError as error:
             return self._blamed(error)
 
@@ -44,7 +45,7 @@ class Sandbox:
                 one.kill()  # the threads that wait for them close them
         for one in idle:
             one.close()
-        self._starter.shutdown()
+        self._starter.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Sandbox:
         return self
@@ -76,8 +77,15 @@ class Sandbox:
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("this sandbox is closed")
-            worker = self._idle.pop() if self._idle and not fresh else None
-        worker = worker or self._starter.submit(Worker).result()
+            if self._idle and not fresh:
+                worker = self._idle.pop()
+                self._busy.add(worker)
+                return worker
+            start = self._starter.submit(Worker)
+        try:
+            worker = start.result()
+        except CancelledError:
+            raise RuntimeError("this sandbox is closed") from None
         with self._lock:
             self._busy.add(worker)
             if self._is_closed:  # while it was started

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -17,25 +17,49 @@ START_SECONDS = 60.0  # a cold disk and a busy machine
 _SERVE = "import sys; sys.path.insert(0, '/judge'); from inside.server import serve; serve(*map(int, sys.argv[1:]))"
 # Out of memory, the kernel takes a program before the trainer. Children inherit the score: it comes before any.
 _FIRST_TO_GO = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$0" "$@"'
+# In a user namespace of its own, until somebody outside has mapped its users or is gone.
+_WAIT_FOR_USERS = 'echo; read -r _ || exit; exec "$0" "$@" </dev/null >/dev/null'
 
 
 class LostError(RuntimeError):
-    """A worker cannot be had, is gone, or says what makes no sense."""
+    """A worker is gone, or says what makes no sense."""
+
+
+class StartError(LostError):
+    """A worker cannot be had."""
 
 
 def started(descriptor: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """A worker whose fork server answers on this descriptor, as far as can be seen from outside."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        raise LostError("no bwrap on the PATH")
+        raise StartError("no bwrap on the PATH")
     serve = ["-c", _SERVE, str(descriptor), str(NOBODY)]
     try:
         python = interpreter()
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise LostError(f"the interpreter does not say what files it needs: {error}") from error
-    if _may_map_nobody():
-        return _with_users([*command(bwrap, python, has_root=True), *serve], descriptor, errors)
-    return _process([*command(bwrap, python, has_root=False), *serve], [descriptor], errors)
+        raise StartError(f"the interpreter does not say what files it needs: {error}") from error
+    try:
+        if _may_map_nobody():
+            return _with_users([*command(bwrap, python, has_root=True), *serve], descriptor, errors)
+        null = subprocess.DEVNULL
+        return _process([*command(bwrap, python, has_root=False), *serve], descriptor, errors, null, null)
+    except OSError as error:
+        raise StartError(f"bwrap does not start: {error}{last_words(errors)}") from error
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and wait until it is gone, though not for ever: a kernel can hold one that it waits for."""
+    process.kill()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(START_SECONDS)
+
+
+def last_words(errors: IO[bytes]) -> str:
+    """What a worker wrote for people, if anything, to be added to a message."""
+    errors.seek(0)
+    said = errors.read(1 << 16).decode(errors="replace").strip()
+    return f"; it said: {said}" if said else ""
 
 
 def _may_map_nobody() -> bool:
@@ -46,60 +70,48 @@ def _may_map_nobody() -> bool:
 
 
 def _with_users(arguments: list[str], descriptor: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start as root and map two users: limits on a user's processes do not bind root, so programs run as nobody."""
-    (block, release), (info, told) = os.pipe(), os.pipe()
-    bwrap, *more = arguments
-    waiting = [bwrap, "--userns-block-fd", str(block), "--info-fd", str(told), *more]
-    try:
-        process = _process(waiting, [descriptor, block, told], errors)
-    finally:
-        os.close(block)
-        os.close(told)
-    try:
-        if text := _told(info):  # nothing, where bubblewrap fails: it will say why
-            _map_users(text)
-    except (ValueError, OSError) as error:
-        process.kill()
-        process.wait()
-        raise LostError(f"bwrap gets no users: {error}{last_words(errors)}") from error
-    finally:
-        os.close(info)
-        os.close(release)
+    """Start as root and map two users: limits on a user's processes do not bind root, so programs run as nobody.
+
+    Bubblewrap has an option for this, but who is killed while it waits leaves a process that waits for ever.
+    """
+    waiting = ["unshare", "-U", "/bin/sh", "-c", _WAIT_FOR_USERS, *arguments]
+    (theirs, go), (told, tell) = os.pipe(), os.pipe()
+    with os.fdopen(go, "wb", buffering=0) as release, os.fdopen(told, "rb", buffering=0) as ready:
+        try:
+            process = _process(waiting, descriptor, errors, theirs, tell)
+        finally:
+            os.close(theirs)
+            os.close(tell)
+        try:
+            if _says_something(ready):
+                _map_users(process.pid)
+                release.write(b"\n")
+        except OSError:
+            end(process)
+            raise
     return process
 
 
-def _map_users(told: bytes) -> None:
-    pid = json.loads(told)["child-pid"]
+def _says_something(pipe: IO[bytes]) -> bool:
+    """Whether anything comes out of a pipe soon; where nothing does, it will say why at its end."""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(START_SECONDS * 1000)) and pipe.read(1) != b""
+
+
+def _map_users(pid: int) -> None:
     for kind in ("uid", "gid"):
         Path(f"/proc/{pid}/{kind}_map").write_text(f"0 0 1\n{NOBODY} {NOBODY} 1\n")
 
 
-def _told(info: int) -> bytes:
-    """What comes out of a pipe until it ends, as far as that is soon."""
-    told, part, ready = b"", b" ", select.poll()
-    ready.register(info, select.POLLIN)
-    while part and ready.poll(START_SECONDS * 1000):
-        part = os.read(info, 4096)
-        told += part
-    return told
-
-
-def last_words(errors: IO[bytes]) -> str:
-    """What a worker wrote for people, if anything, to be added to a message."""
-    errors.seek(0)
-    said = errors.read(1 << 16).decode(errors="replace").strip()
-    return f"; it said: {said}" if said else ""
-
-
-def _process(arguments: list[str], descriptors: list[int], errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            ["/bin/sh", "-c", _FIRST_TO_GO, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            pass_fds=descriptors,
-            start_new_session=True,  # an interrupt typed at the terminal is not for it
-        )
-    except OSError as error:
-        raise LostError(f"bwrap does not start: {error}") from error
+def _process(
+    arguments: list[str], descriptor: int, errors: IO[bytes], stdin: int, stdout: int
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["/bin/sh", "-c", _FIRST_TO_GO, *arguments],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=errors,
+        pass_fds=[descriptor],
+        start_new_session=True,  # an interrupt typed at the terminal is not for it
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import socket
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, get_args
 
 from scalerl.sandbox.inside import frames
 from scalerl.sandbox.job import Job, Kind, Outcome
-from scalerl.sandbox.starting import START_SECONDS, LostError, last_words, started
+from scalerl.sandbox.starting import START_SECONDS, LostError, StartError, end, last_words, started
 
 GRACE_SECONDS = 20.0  # beyond a job's own limit: the keeper ends it long before
 
@@ -30,7 +32,10 @@ class Worker:
                 self._connection.close()
                 self._errors.close()
                 raise
-        self._receive(START_SECONDS, most_bytes=100)
+        try:
+            self._receive(START_SECONDS, most_bytes=100)
+        except LostError as error:
+            raise StartError(error) from error
 
     def run(self, job: Job) -> Outcome:
         """Run one job; LostError where the worker did not answer, after which it is of no more use."""
@@ -49,19 +54,22 @@ class Worker:
 
     def kill(self) -> None:
         """End the worker and everything in it; safe while another thread waits for its answer."""
+        with suppress(
+            OSError
+        ):  # by this everything in it ends, even where bubblewrap is gone and cannot take it along
+            self._connection.shutdown(socket.SHUT_RDWR)
         self._process.kill()
 
     def close(self) -> None:
         """End the worker and give back what it held."""
         self.kill()
-        self._process.wait()
+        end(self._process)
         self._connection.close()
         self._errors.close()
 
     def _receive(self, seconds: float, most_bytes: int) -> dict[str, Any]:
-        self._connection.settimeout(seconds)
         try:
-            return frames.receive(self._connection, most_bytes)
+            return frames.receive(self._connection, most_bytes, time.monotonic() + seconds)
         except (OSError, EOFError, ValueError, RecursionError) as error:
             raise self._lost(error) from error
 

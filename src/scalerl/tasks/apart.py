@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import pickle
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from threading import Lock
 from typing import Any
@@ -19,6 +21,8 @@ from typing import Any
 from scalerl.errors import InputError
 
 START_SECONDS = 120.0  # a cold disk and a busy machine can make imports take a minute
+STALL_SECONDS = 120  # of a process that takes nothing, or stops in the middle of what it says
+END_SECONDS = 20.0
 
 
 class Apart:
@@ -41,13 +45,14 @@ class Apart:
         Raises InputError as the method does, TimeoutError after so many seconds, and ChildProcessError where the
         method failed or the process ended without a reply.
         """
+        question = (method, arguments, seconds)
         try:
-            connection = self._started()
-            connection.send((method, arguments, seconds))
+            connection = self._asked(question)
+        except TimeoutError:
+            raise
         except OSError:  # it was lost while it had nothing to do, which is no fault of this question
             self._end()
-            connection = self._started()
-            connection.send((method, arguments, seconds))
+            connection = self._asked(question)
         return self._reply(connection, seconds)
 
     def kill(self) -> None:
@@ -65,9 +70,22 @@ class Apart:
     def _end(self) -> None:
         if self._process is not None and self._connection is not None:
             self._process.kill()
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):  # a kernel can hold a process that it waits for
+                self._process.wait(END_SECONDS)
             self._connection.close()
         self._process = self._connection = None
+
+    def _asked(self, question: object) -> Connection:
+        connection = self._started()
+        try:
+            connection.send(question)
+        except BlockingIOError:
+            raise self._timed_out("takes no question", STALL_SECONDS) from None
+        return connection
+
+    def _timed_out(self, what: str, seconds: float) -> TimeoutError:
+        self._end()
+        return TimeoutError(f"{what} after {seconds:g} s")
 
     def _started(self) -> Connection:
         if self._connection is None:
@@ -85,6 +103,8 @@ class Apart:
 
     def _spawned(self) -> Connection:
         ours, theirs = socket.socketpair()
+        for direction in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            ours.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", STALL_SECONDS, 0))
         with theirs, self._lock:
             if self._is_ended:
                 ours.close()
@@ -102,10 +122,11 @@ class Apart:
 
     def _reply(self, connection: Connection, seconds: float) -> Any:  # noqa: ANN401
         if not connection.poll(seconds):
-            self._end()
-            raise TimeoutError(f"timed out after {seconds:g} s")
+            raise self._timed_out("timed out", seconds)
         try:
             kind, value = connection.recv()
+        except BlockingIOError:
+            raise self._timed_out("no whole answer", STALL_SECONDS) from None
         except (EOFError, OSError):
             raise ChildProcessError(f"its process ended ({self._last_words()})") from None
         if kind == "input error":
@@ -115,8 +136,14 @@ class Apart:
         return value
 
     def _last_words(self) -> str:
-        code = self._process.wait(timeout=START_SECONDS) if self._process is not None else 0
+        process = self._process
+        if process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(END_SECONDS)
+        code = process.returncode if process is not None else 0
         self._end()
+        if code is None:
+            return "it closed its connection"
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
