@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hostile import HOSTILE
-from test_worker import below
+from processes import below
 
 from scalerl.sandbox import Job, Sandbox
 

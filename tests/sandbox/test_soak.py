@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hostile import HOSTILE
-from test_worker import below, wait_until
+from processes import below, wait_until
 
 from scalerl.sandbox import Job, Limits, Sandbox
 

@@ -6,13 +6,13 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from fake import fake_bwrap
+from processes import below, is_alive, wait_until
 
 from scalerl.sandbox import Job, Limits, Sandbox, worker
 
@@ -27,37 +27,13 @@ def pretend(tmp_path, monkeypatch):
     return lambda body: fake_bwrap(tmp_path, body)
 
 
-def below(pid):
-    """The processes below one, whichever of its threads started them."""
-    found = []
-    with suppress(OSError):  # it has just ended
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):  # a thread has
-                found += map(int, (task / "children").read_text().split())
-    return sorted({*found, *(inner for one in found for inner in below(one))})
-
-
 def workers():
     return below(os.getpid())
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def killed(pid):
     with suppress(ProcessLookupError):  # bubblewrap takes its children along
         os.kill(pid, signal.SIGKILL)
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_worker_that_died_idle_is_replaced():

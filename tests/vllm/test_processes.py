@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import below, is_alive
 from small_models import made, numbers, saved, started
 
 from scalerl.rollout.limits import Limits
@@ -34,26 +35,6 @@ if __name__ == "__main__":
 """
 
 
-def is_running(process):
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def descendants(process):
-    found, todo = [], [process]
-    while todo:
-        try:
-            tasks = list(Path(f"/proc/{todo.pop()}/task").iterdir())
-            children = [int(one) for task in tasks for one in (task / "children").read_text().split()]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        found += children
-        todo += children
-    return found
-
-
 def engines(process):
     """The processes of vLLM's, as they call themselves, or as they are spawned."""
 
@@ -63,14 +44,14 @@ def engines(process):
         except (FileNotFoundError, ProcessLookupError):
             return ""
 
-    return [one for one in descendants(process) if "VLLM" in words(one) or "spawn_main" in words(one)]
+    return [one for one in below(process) if "VLLM" in words(one) or "spawn_main" in words(one)]
 
 
 def gone(processes, seconds=20):
     end = time.monotonic() + seconds
-    while any(is_running(one) for one in processes) and time.monotonic() < end:
+    while any(is_alive(one) for one in processes) and time.monotonic() < end:
         time.sleep(0.1)
-    return not any(is_running(one) for one in processes)
+    return not any(is_alive(one) for one in processes)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +94,7 @@ def test_a_closed_engine_leaves_no_process_and_fails_what_waits(run, folder):
 
     engine = started(run, folder, Limits(answer=2000, stops=()))
     processes = engines(os.getpid())
-    assert processes and all(is_running(one) for one in processes)
+    assert processes and all(is_alive(one) for one in processes)
     run(closed())
     assert gone(processes) and not engine.is_alive
 
