@@ -87,4 +87,4 @@ def test_a_kill_at_any_line_of_the_code_is_survived(tmp_path):
         command = [sys.executable, str(HERE / "killed_at_each_line.py"), folder, "5"]
         done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 1_000  # so many lines does a run of six steps take
+    assert int(done.stdout) > 900  # about so many lines does a run of six steps take
