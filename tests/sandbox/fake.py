@@ -5,11 +5,10 @@ from pathlib import Path
 
 from scalerl import sandbox
 
-# The socket's number is its last argument but one.
 BEGIN = """#!{python}
 import os, socket, sys, time
 sys.path.insert(0, {inside!r})
-number = int(sys.argv[-2])
+number = int(sys.argv[sys.argv.index("-c") + 2])
 """
 
 

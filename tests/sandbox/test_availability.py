@@ -1,6 +1,7 @@
 """Where programs cannot be isolated, that is said before anything runs."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -29,6 +30,18 @@ def test_without_bubblewrap_it_says_what_to_install(tmp_path):
     assert "apt-get install bubblewrap" in told.stdout
     assert told.returncode == 1
     assert "InputError: untrusted code cannot be isolated on this machine" in told.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root needs it")
+def test_without_unshare_it_says_what_to_install(tmp_path):
+    (tmp_path / "bwrap").symlink_to(shutil.which("bwrap"))
+    assert "apt-get install util-linux" in asked(str(tmp_path)).stdout
+
+
+def test_it_is_available_to_a_process_that_may_gain_no_rights():
+    """Containers and services are often started so."""
+    told = asked(os.environ["PATH"], f"import ctypes\nctypes.CDLL(None).prctl(38, 1, 0, 0, 0)\n{ASK}")
+    assert (told.stdout, told.returncode) == ("None\n", 0)
 
 
 def test_where_namespaces_are_refused_it_says_what_to_allow(tmp_path):

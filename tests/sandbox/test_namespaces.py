@@ -48,7 +48,7 @@ def seen():
         local.listen()
         port = server.getsockname()[1]
         socket.create_connection(("127.0.0.1", port)).close()  # from here it can be reached
-        wall = command(shutil.which("bwrap"), interpreter(), has_root=False)
+        wall = command(shutil.which("bwrap"), interpreter(), None)
         asked = subprocess.run(
             [*wall, "-c", LOOK, str(port), abstract], capture_output=True, text=True, timeout=120
         )

@@ -11,12 +11,13 @@ from contextlib import closing
 from scalerl.errors import InputError
 from scalerl.sandbox.inside.syscalls import MACHINES
 from scalerl.sandbox.job import Job
-from scalerl.sandbox.starting import LostError
+from scalerl.sandbox.starting import LostError, may_map_nobody
 from scalerl.sandbox.worker import Worker
 
 _INSTALL = (
     "bubblewrap is not installed (no `bwrap` on the PATH): `apt-get install bubblewrap`, or your system's package"
 )
+_NO_UNSHARE = "root needs the program `unshare`, which is not on the PATH: `apt-get install util-linux`"
 _NAMESPACES = (
     "bubblewrap does not run here. Most often it may not make namespaces; allow them: "
     "`sysctl user.max_user_namespaces=10000`, on Debian `sysctl kernel.unprivileged_userns_clone=1`, on Ubuntu "
@@ -42,6 +43,8 @@ def unavailable() -> str | None:
         return f"system calls are filtered on {' and '.join(MACHINES)} only; this is {os.uname().machine}"
     if shutil.which("bwrap") is None:
         return _INSTALL
+    if may_map_nobody() and shutil.which("unshare") is None:
+        return _NO_UNSHARE
     try:
         with closing(Worker()) as worker:
             return next(filter(None, (_failure(worker, *trial) for trial in _TRIALS)), None)

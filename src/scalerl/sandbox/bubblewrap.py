@@ -21,21 +21,18 @@ _ENVIRONMENT = {
 }
 
 
-def command(bwrap: str, python: Interpreter, *, has_root: bool) -> list[str]:
+def command(bwrap: str, python: Interpreter, users: int | None) -> list[str]:
     """The arguments that run `python` in a world of its own; what it is to run follows them.
 
-    With `has_root` it is started in a user namespace that has root, and nobody, as whom programs run. Without it,
+    `users` is the descriptor of a user namespace that has root, and nobody, as whom programs run. Without it,
     there is only nobody.
     """
+    nobody = ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
     return [
-        *(
-            bwrap,
-            *(f"--unshare-{kind}" for kind in _NAMESPACES),
-            "--as-pid-1",
-            "--die-with-parent",
-            "--new-session",
-        ),
-        *([] if has_root else ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]),
+        bwrap,
+        *(nobody if users is None else ("--userns", str(users))),
+        *(f"--unshare-{kind}" for kind in _NAMESPACES),
+        *("--as-pid-1", "--die-with-parent", "--new-session"),
         *("--clearenv", "--hostname", "sandbox", "--cap-drop", "ALL"),
         *chain.from_iterable(("--cap-add", f"CAP_{name}") for name in _KEPT),
         *_files(python),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import suppress
 from types import TracebackType
 
 from scalerl.sandbox.job import Job, Outcome
@@ -27,17 +26,20 @@ class Sandbox:
 
     def run(self, job: Job) -> Outcome:
         """Run one job and say how it ended; safe to call from many threads."""
-        with suppress(LostError):
-            return self._run(job, fresh=False)
-        try:
-            return self._run(job, fresh=True)
-        except StartError as error:
-            return Outcome(kind="broken", detail=_tail(error))
-        except LostError as error:
-            return self._blamed(error)
+        lost: list[LostError] = []
+        for fresh in (False, True):
+            try:
+                return self._run(job, fresh=fresh)
+            except LostError as error:
+                lost.append(error)
+        if any(isinstance(one, StartError) for one in lost):
+            return Outcome(kind="broken", detail=_tail(lost[-1]))
+        return self._blamed(lost[-1])
 
     def close(self) -> None:
-        """End all workers; jobs that still run are broken off."""
+        """End all workers; jobs that still run are broken off. In a fork nothing: they are not its own."""
+        if self._process_id != os.getpid():
+            return
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []

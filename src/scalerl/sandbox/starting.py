@@ -6,9 +6,10 @@ import os
 import select
 import shutil
 import subprocess
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from scalerl.sandbox.bubblewrap import NOBODY, command
 from scalerl.sandbox.interpreter import interpreter
@@ -17,8 +18,13 @@ START_SECONDS = 60.0  # a cold disk and a busy machine
 _SERVE = "import sys; sys.path.insert(0, '/judge'); from inside.server import serve; serve(*map(int, sys.argv[1:]))"
 # Out of memory, the kernel takes a program before the trainer. Children inherit the score: it comes before any.
 _FIRST_TO_GO = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec "$0" "$@"'
-# In a user namespace of its own, until somebody outside has mapped its users or is gone.
-_WAIT_FOR_USERS = 'echo; read -r _ || exit; exec "$0" "$@" </dev/null >/dev/null'
+_STAY = [
+    "unshare",
+    "-U",
+    "/bin/sh",
+    "-c",
+    "echo; read -r _",
+]  # in a user namespace, until who started it says or ends
 
 
 class LostError(RuntimeError):
@@ -34,16 +40,15 @@ def started(descriptor: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise StartError("no bwrap on the PATH")
-    serve = ["-c", _SERVE, str(descriptor), str(NOBODY)]
     try:
         python = interpreter()
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise StartError(f"the interpreter does not say what files it needs: {error}") from error
     try:
-        if _may_map_nobody():
-            return _with_users([*command(bwrap, python, has_root=True), *serve], descriptor, errors)
-        null = subprocess.DEVNULL
-        return _process([*command(bwrap, python, has_root=False), *serve], descriptor, errors, null, null)
+        with _namespace(errors) if may_map_nobody() else nullcontext() as users:
+            arguments = [*command(bwrap, python, users), "-c", _SERVE, str(descriptor), str(NOBODY)]
+            passed = [descriptor] if users is None else [descriptor, users]
+            return _process([*arguments, *map(str, passed[1:])], passed, errors)
     except OSError as error:
         raise StartError(f"bwrap does not start: {error}{last_words(errors)}") from error
 
@@ -62,41 +67,40 @@ def last_words(errors: IO[bytes]) -> str:
     return f"; it said: {said}" if said else ""
 
 
-def _may_map_nobody() -> bool:
+def may_map_nobody() -> bool:
     """Whether this is root, and of a world in which there is a nobody."""
     spans = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
     has_nobody = any(int(first) <= NOBODY < int(first) + int(count) for first, _, count in spans)
     return os.geteuid() == 0 and has_nobody
 
 
-def _with_users(arguments: list[str], descriptor: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start as root and map two users: limits on a user's processes do not bind root, so programs run as nobody.
+@contextmanager
+def _namespace(errors: IO[bytes]) -> Generator[int]:
+    """A user namespace that has root and nobody: as whom programs run, since limits on processes do not bind root.
 
-    Bubblewrap has an option for this, but who is killed while it waits leaves a process that waits for ever.
+    Bubblewrap makes one too, but if its owner is killed before users are mapped, it waits for them for ever.
     """
-    waiting = ["unshare", "-U", "/bin/sh", "-c", _WAIT_FOR_USERS, *arguments]
-    (theirs, go), (told, tell) = os.pipe(), os.pipe()
-    with os.fdopen(go, "wb", buffering=0) as release, os.fdopen(told, "rb", buffering=0) as ready:
-        try:
-            process = _process(waiting, descriptor, errors, theirs, tell)
-        finally:
-            os.close(theirs)
-            os.close(tell)
-        try:
-            if _says_something(ready):
-                _map_users(process.pid)
-                release.write(b"\n")
-        except OSError:
-            end(process)
-            raise
-    return process
+    pipe = subprocess.PIPE
+    holder = subprocess.Popen(_STAY, stdin=pipe, stdout=pipe, stderr=errors, bufsize=0, start_new_session=True)
+    try:
+        _wait_for_line(cast(IO[bytes], holder.stdout))
+        _map_users(holder.pid)
+        users = os.open(f"/proc/{holder.pid}/ns/user", os.O_RDONLY)
+    finally:
+        end(holder)
+        for one in (holder.stdin, holder.stdout):
+            cast(IO[bytes], one).close()
+    try:
+        yield users
+    finally:
+        os.close(users)
 
 
-def _says_something(pipe: IO[bytes]) -> bool:
-    """Whether anything comes out of a pipe soon; where nothing does, it will say why at its end."""
+def _wait_for_line(pipe: IO[bytes]) -> None:
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
-    return bool(poll.poll(START_SECONDS * 1000)) and pipe.read(1) != b""
+    if not poll.poll(START_SECONDS * 1000) or not pipe.read(1):
+        raise ChildProcessError("no user namespace can be made")
 
 
 def _map_users(pid: int) -> None:
@@ -104,14 +108,12 @@ def _map_users(pid: int) -> None:
         Path(f"/proc/{pid}/{kind}_map").write_text(f"0 0 1\n{NOBODY} {NOBODY} 1\n")
 
 
-def _process(
-    arguments: list[str], descriptor: int, errors: IO[bytes], stdin: int, stdout: int
-) -> subprocess.Popen[bytes]:
+def _process(arguments: list[str], descriptors: list[int], errors: IO[bytes]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         ["/bin/sh", "-c", _FIRST_TO_GO, *arguments],
-        stdin=stdin,
-        stdout=stdout,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
         stderr=errors,
-        pass_fds=[descriptor],
+        pass_fds=descriptors,
         start_new_session=True,  # an interrupt typed at the terminal is not for it
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict
@@ -23,8 +24,13 @@ class Worker:
     """
 
     def __init__(self) -> None:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the worker
-        self._connection, theirs = socket.socketpair()
+        try:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the worker
+            self._connection, theirs = socket.socketpair()
+        except OSError as error:
+            raise StartError(str(error)) from error
+        self._lock = threading.Lock()
+        """A number is not closed, and given to something else, while it is used to end the connection."""
         with theirs:
             try:
                 self._process = started(theirs.fileno(), self._errors)
@@ -64,7 +70,8 @@ class Worker:
         """End the worker and give back what it held."""
         self.kill()
         end(self._process)
-        self._connection.close()
+        with self._lock:
+            self._connection.close()
         self._errors.close()
 
     def _receive(self, seconds: float, most_bytes: int) -> dict[str, Any]:

@@ -24,10 +24,11 @@ WARM = """
 """
 
 
-def serve(descriptor: int, owner: int) -> None:
-    """Answer jobs that come over an inherited socket until it ends."""
+def serve(descriptor: int, owner: int, *others: int) -> None:
+    """Answer jobs that come over an inherited socket until it ends; close what else was inherited."""
     connection = socket.socket(fileno=os.dup(descriptor))  # a low number: the given one may be any
-    os.close(descriptor)
+    for one in (descriptor, *others):
+        os.close(one)
     for name in WARM.split():
         importlib.import_module(name)
     site.setquit()  # `exit` and `quit`, which programs use as if they were built in
